@@ -1,0 +1,3 @@
+"""The line: one file per station, in walking order: survey, aim, propose, build, verify, measure, decide;
+``stations`` joins them.
+"""

@@ -1,0 +1,75 @@
+"""From raw kernel samples to a profile, and from a profile to opportunities: where a proposal could win how much."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from strop.records.graph import Capture, Region
+from strop.records.opportunity import Opportunity
+from strop.records.profile import KernelProfile, Profile
+from strop.records.target import Target
+from strop.stats.roofline import bound_of, floor_ns
+from strop.wire.messages import KernelSample, ProfileReply
+
+
+def build_profile(workload_id: str, target: Target, reply: ProfileReply) -> Profile:
+    """Kernels, heaviest first, each beside its floor at the target's ceilings."""
+    kernels = [_kernel(sample, target, reply.call_ns) for sample in reply.kernels]
+    spent = sum(kernel.time_ns for kernel in kernels)
+    return Profile(
+        workload_id=workload_id,
+        target=target.name,
+        call_ns=reply.call_ns,
+        overhead_ns=max(0.0, reply.call_ns - spent),
+        kernels=tuple(sorted(kernels, key=lambda kernel: -kernel.time_ns)),
+        notes=reply.notes,
+    )
+
+
+def _kernel(sample: KernelSample, target: Target, call_ns: float) -> KernelProfile:
+    ceilings = target.ceilings
+    floor = floor_ns(moved_bytes=sample.moved_bytes, work_flop=sample.work_flop, ceilings=ceilings, dtype=sample.dtype)
+    return KernelProfile(
+        name=sample.name,
+        language=sample.language,
+        nodes=sample.nodes,
+        calls=sample.calls,
+        time_ns=sample.time_ns,
+        share=sample.time_ns / call_ns if call_ns > 0 else 0.0,
+        moved_bytes=sample.moved_bytes,
+        work_flop=sample.work_flop,
+        bound=bound_of(
+            time_ns=sample.time_ns,
+            moved_bytes=sample.moved_bytes,
+            work_flop=sample.work_flop,
+            ceilings=ceilings,
+            dtype=sample.dtype,
+        ),
+        floor_ns=floor,
+    )
+
+
+def aim(profile: Profile, capture: Capture) -> tuple[Opportunity, ...]:
+    """Opportunities by headroom. A kernel whose nodes are not in the captured graphs is an opportunity for nobody and
+    is left out.
+    """
+    graphs: Sequence[tuple[str, frozenset[str]]] = [
+        (graph.id, frozenset(node.name for node in graph.nodes)) for graph in capture.graphs
+    ]
+    found: list[Opportunity] = []
+    for kernel in profile.kernels:
+        for graph_id, names in graphs:
+            nodes = tuple(node for node in kernel.nodes if node in names)
+            if nodes:
+                found.append(
+                    Opportunity(
+                        region=Region(graph_id=graph_id, nodes=nodes),
+                        kernels=(kernel.name,),
+                        share=kernel.share,
+                        time_ns=kernel.time_ns,
+                        bound=kernel.bound,
+                        headroom_ns=kernel.headroom_ns,
+                    )
+                )
+                break
+    return tuple(sorted(found, key=lambda opportunity: -opportunity.headroom_ns))

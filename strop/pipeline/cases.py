@@ -1,0 +1,84 @@
+"""Which cases a candidate has to answer: distributions, parameter draws and circumstances."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from strop.records.evidence import Case, Circumstance, Distribution
+from strop.records.workload import Description, DomainKind
+
+SEEDS = 5
+_MIXTURE = (
+    Distribution.NORMAL,
+    Distribution.UNIFORM,
+    Distribution.SCALED,
+    Distribution.NEGATED,
+    Distribution.OUTLIER_CHANNELS,
+    Distribution.LOG_NORMAL,
+    Distribution.HALF_ZEROS,
+    Distribution.CONSTANT_ROWS,
+    Distribution.ROW_OFFSETS,
+    Distribution.TIES,
+    Distribution.SMALL_INTEGERS,
+)
+_SCREENING = (Distribution.NORMAL, Distribution.SCALED, Distribution.OUTLIER_CHANNELS, Distribution.ROW_OFFSETS)
+_CIRCUMSTANCES = tuple(circumstance for circumstance in Circumstance if circumstance is not Circumstance.PLAIN)
+_SCREENING_CIRCUMSTANCES = (Circumstance.SAME_ADDRESS, Circumstance.SECOND_INSTANCE, Circumstance.REPEATED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """Cases of the three stages that judge values. Every case has its own secret seed."""
+
+    values: tuple[Case, ...]
+    parameters: tuple[Case, ...]
+    state: tuple[Case, ...]
+
+
+def full_plan(description: Description) -> Plan:
+    """Everything: for `strop verify`, and for what would be kept."""
+    special = (Distribution.SPECIAL,) if _has_real_inputs(description) else ()
+    values = _values(description, _MIXTURE) + tuple(
+        Case(index=900, distribution=distribution) for distribution in special
+    )
+    return Plan(values=values, parameters=_redrawn(2), state=_state(_CIRCUMSTANCES))
+
+
+def screening_plan(description: Description) -> Plan:
+    """Enough to drop what is wrong before it costs device time; nothing is kept on it."""
+    return Plan(values=_values(description, _SCREENING), parameters=_redrawn(1), state=_state(_SCREENING_CIRCUMSTANCES))
+
+
+def _values(description: Description, mixture: tuple[Distribution, ...]) -> tuple[Case, ...]:
+    """The workload's own distribution first; the mixture where real inputs allow it; never fewer than ``SEEDS``
+    seeds.
+    """
+    chosen = [Distribution.OWN]
+    if _has_real_inputs(description):
+        chosen += mixture
+        if description.constants:
+            chosen.append(Distribution.BEYOND_CONSTANTS)
+    chosen += [Distribution.OWN] * max(0, SEEDS - len(chosen))
+    return tuple(Case(index=10 * i, distribution=distribution) for i, distribution in enumerate(chosen))
+
+
+def _redrawn(draws: int) -> tuple[Case, ...]:
+    return tuple(
+        Case(index=500 + 10 * draw, distribution=Distribution.OWN, parameters_draw=draw) for draw in range(1, draws + 1)
+    )
+
+
+def _state(circumstances: tuple[Circumstance, ...]) -> tuple[Case, ...]:
+    return tuple(
+        Case(index=0, distribution=Distribution.OWN, circumstance=circumstance) for circumstance in circumstances
+    )
+
+
+def _has_real_inputs(description: Description) -> bool:
+    """Inputs that may take any real value; those with a narrower meaning are only ever drawn by the workload's own
+    generator.
+    """
+    return any(
+        leaf.tensor.dtype.is_floating and (leaf.domain is None or leaf.domain.kind is not DomainKind.FIXED)
+        for leaf in description.inputs
+    )

@@ -1,0 +1,293 @@
+"""The trusted side of a workload: a reference child, a baseline child, and the answers they gave, cached per secret
+draw.
+
+Seeds are drawn here, when a case is first asked for, and never leave this process except to the reference child.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Generator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from strop.errors import BadWorkload, ChildFault, WorkloadInconclusive
+from strop.pipeline.layouts import given_layout, made_layout
+from strop.ports import ChildPort, WallPort
+from strop.records.candidate import CompiledForm, Form
+from strop.records.contract import Contract
+from strop.records.evidence import Case, CrashEvidence, CrashKind, Distribution
+from strop.records.target import Target
+from strop.records.workload import Description, Workload
+from strop.stats.errors import HONEST_SAMPLES
+from strop.wire.arrays import views
+from strop.wire.messages import (
+    ChildRole,
+    Deliver,
+    Delivered,
+    Describe,
+    DescribedReply,
+    Done,
+    DrawInputs,
+    DrawParameters,
+    Expect,
+    Load,
+    Loaded,
+    Open,
+    Perturb,
+    Ran,
+    Run,
+)
+
+Arrays = dict[str, NDArray[Any]]
+
+REDRAWS = 6
+SLOTS = 2
+"""A run needs its own slot and one with other contents."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timeouts:
+    """Seconds that one request may take. Building includes the compiler's work."""
+
+    open_s: float = 120.0
+    build_s: float = 300.0
+    run_s: float = 60.0
+    gold_s: float = 300.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gold:
+    """One case with everything that a candidate's answer is held against. ``expected`` and ``honest`` are in double
+    precision.
+    """
+
+    case: Case
+    inputs: Arrays
+    expected: Arrays
+    honest: tuple[Arrays, ...]
+    baseline: Arrays
+    redrawn: bool = False
+
+
+@dataclass(slots=True, kw_only=True)
+class Court:
+    """Context manager; entering starts the trusted children and describes the workload."""
+
+    wall: WallPort
+    workload: Workload
+    contract: Contract
+    target: Target
+    baseline_mode: str = "eager"
+    timeouts: Timeouts = field(default_factory=Timeouts)
+    construct_seed: int = field(default_factory=lambda: secrets.randbits(31))
+    _stack: ExitStack = field(default_factory=ExitStack)
+    _reference: ChildPort | None = None
+    _baseline: ChildPort | None = None
+    _description: Description | None = None
+    _golds: dict[tuple[int, Distribution, int], Gold] = field(default_factory=dict[tuple[int, Distribution, int], Gold])
+    _parameters: dict[int, Arrays] = field(default_factory=dict[int, Arrays])
+    _other: Arrays | None = None
+    _delivered: dict[int, int] = field(default_factory=dict[int, int])
+
+    def __enter__(self) -> Court:
+        with self._stack:
+            self._reference = self._stack.enter_context(self.wall.child(ChildRole.REFERENCE))
+            with trusted("The workload could not be loaded"):
+                self.open(self._reference)
+                reply = self._reference.ask(Describe(), DescribedReply, self.timeouts.gold_s)
+                self._description = reply.description
+                self._reference.map(given_layout(self.description, 1), made_layout(self.description, 1, wide=True))
+            self._stack = self._stack.pop_all()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.close()
+
+    @property
+    def description(self) -> Description:
+        """What the reference said about the workload."""
+        if self._description is None:
+            raise RuntimeError("the court is used before it was entered")
+        return self._description
+
+    @property
+    def reference(self) -> ChildPort:
+        """The child that knows the fp64 answers."""
+        if self._reference is None:
+            raise RuntimeError("the court is used before it was entered")
+        return self._reference
+
+    @property
+    def baseline(self) -> ChildPort:
+        """The child that runs the baseline; started when first needed."""
+        if self._baseline is None:
+            self._baseline = self._stack.enter_context(self.wall.child(ChildRole.BASELINE))
+            with trusted(f"The baseline '{self.baseline_mode}' could not be built"):
+                self.open(self._baseline)
+                self.load(self._baseline, CompiledForm(mode=self.baseline_mode))
+                self.map(self._baseline, SLOTS)
+        return self._baseline
+
+    def change_baseline(self, mode: str) -> None:
+        """Judge against another mode from now on; answers of the old baseline are forgotten."""
+        if self._baseline is not None:
+            self._baseline.close()
+        self._baseline = None
+        self._golds.clear()
+        self.baseline_mode = mode
+
+    def open(self, child: ChildPort) -> None:
+        """Have a child load the workload's code under the contract."""
+        request = Open(
+            workload=self.workload,
+            contract=self.contract.on_device(self.workload.device),
+            threads=self.target.threads,
+            construct_seed=self.construct_seed,
+        )
+        child.ask(request, Done, self.timeouts.open_s)
+
+    def load(self, child: ChildPort, form: Form) -> Loaded:
+        """Have a child build what it is to run."""
+        return child.ask(Load(form=form, target=self.target), Loaded, self.timeouts.build_s)
+
+    def map(self, child: ChildPort, slots: int) -> None:
+        """Lend a child arenas of ``slots`` slots; parameters must be delivered again afterwards."""
+        self._delivered.pop(id(child), None)
+        child.map(given_layout(self.description, slots), made_layout(self.description, slots, wide=False))
+        child.given.poison(range(slots))
+
+    def parameters(self, draw: int) -> Arrays:
+        """Parameters and buffers of one draw (0: the module's own initialisation)."""
+        if draw not in self._parameters:
+            request = DrawParameters(seed=secrets.randbits(31), draw=draw)
+            with trusted("The workload's parameters could not be drawn"):
+                self.reference.ask(request, Done, self.timeouts.gold_s)
+            self._parameters[draw] = copied(self.reference.given.views(None))
+            self._delivered[id(self.reference)] = draw
+        return self._parameters[draw]
+
+    def deliver(self, child: ChildPort, draw: int) -> Delivered | None:
+        """Bring a child's parameters to ``draw``; None when they are there already."""
+        values = self.parameters(draw)
+        if self._delivered.get(id(child)) == draw:
+            return None
+        fill(child.given.views(None), values)
+        reply = child.ask(Deliver(), Delivered, self.timeouts.run_s)
+        self._delivered[id(child)] = draw
+        return reply
+
+    @property
+    def other_inputs(self) -> Arrays:
+        """Inputs that belong to no case: what lies in the slot beside the one that is judged."""
+        if self._other is None:
+            with trusted("The workload's inputs could not be drawn"):
+                self._other = self.draw_inputs(Distribution.OWN)
+        return self._other
+
+    def draw_inputs(self, distribution: Distribution) -> Arrays:
+        """Fresh inputs from the reference child."""
+        request = DrawInputs(slot=0, seed=secrets.randbits(31), distribution=distribution)
+        self.reference.ask(request, Done, self.timeouts.gold_s)
+        return copied(self.reference.given.views(0))
+
+    def expect(self, inputs: Arrays, draw: int) -> Arrays:
+        """The workload's results in double precision."""
+        self.deliver(self.reference, draw)
+        fill(self.reference.given.views(0), inputs)
+        self.reference.ask(Expect(slot=0), Done, self.timeouts.gold_s)
+        return snapshot_of(self.reference, 0)
+
+    def perturb(self, inputs: Arrays, draw: int) -> Arrays:
+        """The workload's results after one honest rounding of everything."""
+        self.deliver(self.reference, draw)
+        fill(self.reference.given.views(0), inputs)
+        self.reference.ask(Perturb(slot=0, seed=secrets.randbits(31)), Done, self.timeouts.gold_s)
+        return snapshot_of(self.reference, 0)
+
+    def gold(self, case: Case) -> Gold:
+        """The case's inputs and answers; the same secret draw for every candidate of this court."""
+        key = (case.index, case.distribution, case.parameters_draw)
+        if key not in self._golds:
+            with trusted("The reference could not answer"):
+                self._golds[key] = self._draw_gold(case)
+        return replace(self._golds[key], case=case)
+
+    def _draw_gold(self, case: Case) -> Gold:
+        """Draw until the reference is finite and the baseline agrees where it is; special values are taken as they
+        come.
+        """
+        draw = case.parameters_draw
+        wanted = [case.distribution] * REDRAWS + [Distribution.OWN] * REDRAWS
+        gold = None
+        for attempt, distribution in enumerate(wanted):
+            inputs = self.draw_inputs(distribution)
+            expected = self.expect(inputs, draw)
+            baseline = run_once(self, self.baseline, inputs, draw)
+            gold = Gold(
+                case=case, inputs=inputs, expected=expected, honest=(), baseline=baseline, redrawn=attempt >= REDRAWS
+            )
+            if case.distribution is Distribution.SPECIAL or finite(expected):
+                break
+        if gold is None or (case.distribution is not Distribution.SPECIAL and not finite(gold.expected)):
+            raise BadWorkload(
+                "The model makes NaN or Inf from its own inputs, even in double precision: there is nothing to judge "
+                "against. Its author must mend the model or its get_inputs()."
+            )
+        honest = tuple(self.perturb(gold.inputs, draw) for _ in range(HONEST_SAMPLES))
+        return replace(gold, honest=honest)
+
+
+@contextmanager
+def trusted(what: str) -> Generator[None]:
+    """Turn the fault of a trusted child into an error that says whose it is: the workload's code or this machine."""
+    try:
+        yield
+    except ChildFault as fault:
+        raise blame(what, fault.evidence) from fault
+
+
+def blame(what: str, evidence: CrashEvidence) -> BadWorkload | WorkloadInconclusive:
+    """The error for a trusted child's fault."""
+    text = f"{what}: {evidence.detail}"
+    if evidence.kind in (CrashKind.RAISED, CrashKind.EXITED):
+        return BadWorkload(text)
+    return WorkloadInconclusive(text)
+
+
+def run_once(court: Court, child: ChildPort, inputs: Arrays, draw: int) -> Arrays:
+    """One plain run of a trusted child on ``inputs``."""
+    court.deliver(child, draw)
+    fill(child.given.views(0), inputs)
+    fill(child.given.views(1), court.other_inputs)
+    child.made.poison([0])
+    child.ask(Run(slot=0), Ran, court.timeouts.run_s)
+    return snapshot_of(child, 0)
+
+
+def snapshot_of(child: ChildPort, slot: int) -> Arrays:
+    """A private copy of one slot's results, as they lie there now."""
+    return views(child.made.snapshot(), child.made.layout, slot)
+
+
+def copied(arrays: Mapping[str, NDArray[Any]]) -> Arrays:
+    """Private copies."""
+    return {path: np.array(array, copy=True) for path, array in arrays.items()}
+
+
+def fill(into: Mapping[str, NDArray[Any]], values: Mapping[str, NDArray[Any]]) -> None:
+    """Copy values into lent memory."""
+    for path, array in into.items():
+        array[...] = values[path]
+
+
+def finite(arrays: Mapping[str, NDArray[Any]]) -> bool:
+    """True when no floating value is NaN or Inf."""
+    return all(bool(np.isfinite(array).all()) for array in arrays.values() if array.dtype.kind in "fc")

@@ -1,0 +1,119 @@
+"""One candidate from the first byte to the comparison: the cascade, the clock, and what the clock's results say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from strop.checks._base import Rules
+from strop.errors import ChildFault
+from strop.pipeline.cases import Plan, full_plan, screening_plan
+from strop.pipeline.court import Court
+from strop.pipeline.measure import baseline_lane, compare
+from strop.pipeline.verify import Cascade, crash_at, verify
+from strop.ports import ChildPort
+from strop.records.candidate import Candidate
+from strop.records.decision import Judgement
+from strop.records.evidence import Stage, TimingEvidence
+from strop.records.measurement import Comparison, Conditions
+from strop.records.workload import Description
+from strop.stats.roofline import floor_ns
+from strop.stats.sequential import Plan as Looks
+from strop.wire.messages import ChildRole
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Floor:
+    """What no implementation can avoid, per call."""
+
+    minimal_bytes: int
+    product_flop: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Depth:
+    """How much is spent on one candidate. Without ``looks`` the clock is left out."""
+
+    plan: Callable[[Description], Plan]
+    processes: int
+    looks: Looks | None
+
+
+SCREENING = Depth(plan=screening_plan, processes=1, looks=Looks((3, 5, 8)))
+CONFIRMATION = Depth(plan=full_plan, processes=3, looks=Looks((6,)))
+VERIFICATION = Depth(plan=full_plan, processes=0, looks=None)
+
+
+def judge(
+    court: Court, candidate: Candidate, rules: Rules, conditions: Conditions, floor: Floor, depth: Depth
+) -> Judgement:
+    """Judge once; a fault of our own machinery is no candidate's fault and is tried once more."""
+    judgement, ours = _judge_once(court, candidate, rules, conditions, floor, depth)
+    if ours:
+        judgement, _ = _judge_once(court, candidate, rules, conditions, floor, depth)
+    return judgement
+
+
+def _judge_once(
+    court: Court, candidate: Candidate, rules: Rules, conditions: Conditions, floor: Floor, depth: Depth
+) -> tuple[Judgement, bool]:
+    comparison = None
+    with court.wall.child(ChildRole.CANDIDATE) as child:
+        cascade = verify(court, child, candidate, rules, depth.plan(court.description))
+        if depth.looks and cascade.passing:
+            comparison = _timed(court, child, candidate, conditions, floor, depth, depth.looks, cascade)
+    verdict = cascade.verdict(candidate, court.wall.isolation)
+    return Judgement(verdict=verdict, comparison=comparison), cascade.infrastructure
+
+
+def _timed(
+    court: Court,
+    child: ChildPort,
+    candidate: Candidate,
+    conditions: Conditions,
+    floor: Floor,
+    depth: Depth,
+    looks: Looks,
+    cascade: Cascade,
+) -> Comparison | None:
+    """Time it, then judge what the clock saw."""
+
+    def lanes(stack: ExitStack, process: int) -> tuple[ChildPort, ChildPort]:
+        if depth.processes == 1:
+            return court.baseline, child
+        return baseline_lane(court, stack), child if process == 0 else _fresh(court, stack, candidate)
+
+    try:
+        comparison, graded = compare(court, conditions, lanes, processes=depth.processes, looks=looks)
+    except ChildFault as fault:
+        cascade.hear(Stage.TIME, crash_at(Stage.TIME, fault))
+        return None
+    for evidence in graded:
+        cascade.hear(Stage.TIME, evidence)
+    cascade.hear(Stage.PLAUSIBILITY, _plausibility(court, comparison, floor))
+    return comparison
+
+
+def _fresh(court: Court, stack: ExitStack, candidate: Candidate) -> ChildPort:
+    """The candidate once more, in a process of its own."""
+    child = stack.enter_context(court.wall.child(ChildRole.CANDIDATE))
+    court.open(child)
+    court.load(child, candidate.form)
+    court.map(child, 2)
+    return child
+
+
+def _plausibility(court: Court, comparison: Comparison, floor: Floor) -> TimingEvidence:
+    """The comparison beside the time that the machine's fastest unit and its bandwidth allow, the last-level cache
+    given away.
+    """
+    ceilings = court.target.ceilings
+    fastest = max(ceilings.product_flop_per_s, key=lambda rate: rate[1])[0]
+    moved = max(0, floor.minimal_bytes - court.target.last_level_cache_bytes)
+    return TimingEvidence(
+        comparison=comparison,
+        minimal_bytes=floor.minimal_bytes,
+        product_flop=floor.product_flop,
+        floor_ns=floor_ns(moved_bytes=moved, work_flop=floor.product_flop, ceilings=ceilings, dtype=fastest),
+    )

@@ -1,0 +1,211 @@
+"""The clock: blocks of calls in the order baseline, candidate, candidate, baseline; the parent's time, the parent's
+snapshot, graded results.
+"""
+
+from __future__ import annotations
+
+import random
+import statistics
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+
+from strop.pipeline.court import Arrays, Court, Gold, fill, trusted
+from strop.pipeline.slots import Supply, slots_for, supply
+from strop.pipeline.values import case_errors
+from strop.ports import ChildPort
+from strop.records.candidate import CompiledForm, Form, NullForm
+from strop.records.evidence import Case, Distribution, Stage, ValuesEvidence
+from strop.records.measurement import BASELINE, CANDIDATE, Block, Comparison, Conditions
+from strop.stats.compare import FALSE_FASTER_RATE, Effect, compare_blocks, estimate, pair_log_ratios
+from strop.stats.errors import HONEST_SAMPLES
+from strop.stats.sequential import Plan, consider
+from strop.wire.arrays import views
+from strop.wire.messages import AskMemory, AskProfile, ChildRole, MemoryReply, ProfileReply
+
+ORDER = (BASELINE, CANDIDATE, CANDIDATE, BASELINE)
+GRADED_PAIRS = 2
+"""Per pair of processes, so many secretly chosen rounds are judged by value; every round could be one of them."""
+TIME_CASE = Case(index=0, distribution=Distribution.OWN)
+
+
+@dataclass(slots=True, kw_only=True)
+class Lane:
+    """One child on the clock: its arenas hold ``slots`` calls, the parameters are delivered."""
+
+    child: ChildPort
+    slots: int
+
+    def block(self, contents: Sequence[Arrays], timeout_s: float) -> int:
+        """Time one round on these contents; nanoseconds."""
+        for slot, arrays in enumerate(contents):
+            fill(self.child.given.views(slot), arrays)
+        self.child.made.poison(range(self.slots))
+        if self.child.role is ChildRole.CANDIDATE:
+            return self.child.time_calls(self.slots, timeout_s)
+        with trusted("The baseline failed on the clock"):
+            return self.child.time_calls(self.slots, timeout_s)
+
+
+@dataclass(slots=True, kw_only=True)
+class Clock:
+    """Pairs of rounds for one baseline and one candidate, and the graded results of the candidate's rounds."""
+
+    court: Court
+    conditions: Conditions
+    blocks: list[Block] = field(default_factory=list[Block])
+    graded: list[ValuesEvidence] = field(default_factory=list[ValuesEvidence])
+
+    def time_pairs(self, baseline: ChildPort, candidate: ChildPort, call_ns: float, looks: Plan, process: int) -> float:
+        """Time pairs until a look says stop; returns the share of false "faster" that this look may spend."""
+        court = self.court
+        slots = slots_for(court.description, court.target, call_ns)
+        lanes = {BASELINE: lane(court, baseline, slots), CANDIDATE: lane(court, candidate, slots)}
+        source = supply(court)
+        judged = set(random.SystemRandom().sample(range(looks.looks[0]), min(GRADED_PAIRS, looks.looks[0])))
+        with ExitStack() as stack:
+            null = lane(court, null_child(court, stack), slots)
+            warm = [source.contents(slot) for slot in range(slots)]
+            for warmed in (*lanes.values(), null):
+                warmed.block(warm, court.timeouts.run_s)
+            for pair in range(looks.looks[-1]):
+                self._pair(lanes, null, source, pair, process, judged=pair in judged)
+                look = looks.look(pair + 1)
+                if look is not None and consider(looks, look, self._effect(process)).stop:
+                    return looks.spend(look)
+        return looks.spend(len(looks.looks) - 1)
+
+    def _effect(self, process: int) -> Effect:
+        return estimate(pair_log_ratios([block for block in self.blocks if block.process == process]))
+
+    def _pair(
+        self, lanes: dict[str, Lane], null: Lane, source: Supply, pair: int, process: int, *, judged: bool
+    ) -> None:
+        slots = null.slots
+        contents = [source.contents(slot) for slot in range(slots)]
+        timeout_s = self.court.timeouts.run_s
+        null_ns = null.block(contents, timeout_s)
+        for side in ORDER:
+            elapsed_ns = lanes[side].block(contents, timeout_s)
+            self.blocks.append(
+                Block(
+                    side=side,
+                    pair=pair,
+                    process=process,
+                    calls=slots,
+                    elapsed_ns=elapsed_ns,
+                    null_ns=min(null_ns, elapsed_ns),
+                )
+            )
+        if judged:
+            self._grade(lanes, contents)
+
+    def _grade(self, lanes: dict[str, Lane], contents: Sequence[Arrays]) -> None:
+        """Judge one secret slot of the round that was timed last: what the clock saw must also be right."""
+        slot = random.SystemRandom().randrange(len(contents))
+        layout = lanes[CANDIDATE].child.made.layout
+        got = views(lanes[CANDIDATE].child.made.snapshot(), layout, slot)
+        theirs = views(lanes[BASELINE].child.made.snapshot(), layout, slot)
+        inputs = contents[slot]
+        gold = Gold(
+            case=TIME_CASE,
+            inputs=inputs,
+            expected=self.court.expect(inputs, 0),
+            honest=tuple(self.court.perturb(inputs, 0) for _ in range(HONEST_SAMPLES)),
+            baseline=theirs,
+        )
+        outputs = {leaf.path for leaf in self.court.description.outputs}
+        leaves = tuple(leaf for leaf in case_errors(self.court.description, gold, got) if leaf.path in outputs)
+        self.graded.append(ValuesEvidence(stage=Stage.TIME, case=TIME_CASE, leaves=leaves))
+
+
+def lane(court: Court, child: ChildPort, slots: int) -> Lane:
+    """Put a loaded child on the clock."""
+    if child.made.layout.slots != slots:
+        court.map(child, slots)
+    court.deliver(child, 0)
+    return Lane(child=child, slots=slots)
+
+
+def null_child(court: Court, stack: ExitStack) -> ChildPort:
+    """The trusted null worker."""
+    return loaded_child(court, stack, NullForm())
+
+
+def loaded_child(court: Court, stack: ExitStack, form: Form) -> ChildPort:
+    """A fresh trusted child with a form loaded and small arenas mapped."""
+    child = stack.enter_context(court.wall.child(ChildRole.BASELINE))
+    court.open(child)
+    court.load(child, form)
+    court.map(child, 2)
+    return child
+
+
+def call_time_ns(court: Court, child: ChildPort, rounds: int = 3) -> float:
+    """Median time of one call on few slots, hand-off included: for planning and for choosing the best baseline."""
+    slots = 4
+    clocked = lane(court, child, slots)
+    source = supply(court)
+    times = [
+        clocked.block([source.contents(slot) for slot in range(slots)], court.timeouts.run_s) for _ in range(rounds + 1)
+    ]
+    return statistics.median(times[1:]) / slots
+
+
+def compare(
+    court: Court,
+    conditions: Conditions,
+    lanes: Callable[[ExitStack, int], tuple[ChildPort, ChildPort]],
+    *,
+    processes: int,
+    looks: Plan,
+) -> tuple[Comparison, tuple[ValuesEvidence, ...]]:
+    """Time ``processes`` pairs of children, each opened by ``lanes``; one comparison over all of them."""
+    clock = Clock(court=court, conditions=conditions)
+    ratios: list[float] = []
+    rate = FALSE_FASTER_RATE
+    kernels: list[float] = []
+    for process in range(processes):
+        with ExitStack() as stack:
+            baseline, candidate = lanes(stack, process)
+            rate = clock.time_pairs(baseline, candidate, call_time_ns(court, baseline), looks, process)
+            memory = memory_ratio(court, baseline, candidate)
+            ratios += [memory] if memory is not None else []
+            if processes > 1:
+                kernel = kernel_ratio(court, baseline, candidate)
+                kernels += [kernel] if kernel is not None else []
+    comparison = compare_blocks(
+        clock.blocks,
+        baseline=court.baseline_mode,
+        conditions=(conditions,),
+        false_faster_rate=rate if processes == 1 else FALSE_FASTER_RATE,
+        kernel_speedup=statistics.median(kernels) if kernels else None,
+        peak_memory_ratio=statistics.median(ratios) if ratios else None,
+    )
+    return comparison, tuple(clock.graded)
+
+
+def memory_ratio(court: Court, baseline: ChildPort, candidate: ChildPort) -> float | None:
+    """Peak memory of one call, candidate over baseline; None where the baseline's is too small to be seen."""
+    theirs = baseline.ask(AskMemory(), MemoryReply, court.timeouts.run_s).peak_bytes
+    mine = candidate.ask(AskMemory(), MemoryReply, court.timeouts.run_s).peak_bytes
+    return mine / theirs if theirs > 0 else None
+
+
+def kernel_ratio(court: Court, baseline: ChildPort, candidate: ChildPort) -> float | None:
+    """Time inside kernels, baseline over candidate; None when the profiler saw no kernel on one side."""
+    spent = [
+        sum(
+            kernel.time_ns
+            for kernel in child.ask(
+                AskProfile(calls=3, target=court.target), ProfileReply, court.timeouts.build_s
+            ).kernels
+        )
+        for child in (baseline, candidate)
+    ]
+    return spent[0] / spent[1] if min(spent) > 0 else None
+
+
+def baseline_lane(court: Court, stack: ExitStack) -> ChildPort:
+    """A fresh child with the baseline loaded."""
+    return loaded_child(court, stack, CompiledForm(mode=court.baseline_mode))

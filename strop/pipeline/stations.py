@@ -1,0 +1,156 @@
+"""The line on this machine: every station as one method, in walking order, over one court."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+
+from strop.checks._base import Rules
+from strop.errors import WorkloadInconclusive
+from strop.pipeline import survey
+from strop.pipeline.aim import aim, build_profile
+from strop.pipeline.court import Court, Timeouts, trusted
+from strop.pipeline.decide import decide
+from strop.pipeline.judge import CONFIRMATION, SCREENING, Floor, judge
+from strop.ports import WallPort
+from strop.records.candidate import Candidate
+from strop.records.contract import Contract
+from strop.records.decision import Decision, Judgement
+from strop.records.event import Admitted, BaselinesMeasured, Captured, CatalogueAsked, Described, Profiled, Request
+from strop.records.graph import Capture
+from strop.records.measurement import Conditions
+from strop.records.target import Target
+from strop.records.workload import Workload
+from strop.wire.messages import AskProfile, AskProposals, ProfileReply, ProposalsReply
+
+PROFILED_CALLS = 5
+
+
+class LocalStations:
+    """Stations that run on this machine. Enter it as a context; leaving ends every child."""
+
+    def __init__(
+        self, *, wall: WallPort, workload: Workload, target: Target, request: Request, conditions: Conditions
+    ) -> None:
+        self.wall = wall
+        self.workload = workload
+        self.target = target
+        self.request = request
+        self.conditions = conditions
+        self._stack = ExitStack()
+        self._court: Court | None = None
+        self._capture: Capture | None = None
+        self._costs: tuple[int, int] | None = None
+        self._baseline_mode = "eager"
+
+    def __enter__(self) -> LocalStations:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End every child."""
+        self._stack.close()
+        self._court = None
+
+    @property
+    def contract(self) -> Contract:
+        """The precision promise of this run."""
+        return self.request.contract
+
+    @property
+    def court(self) -> Court:
+        """The trusted children, opened when first needed (after a resume nothing may be needed at all)."""
+        if self._court is None:
+            self._court = self._stack.enter_context(self.new_court())
+        return self._court
+
+    def new_court(self) -> Court:
+        """A court of its own: fresh processes, fresh secrets."""
+        return Court(
+            wall=self.wall,
+            workload=self.workload,
+            contract=self.contract,
+            target=self.target,
+            baseline_mode=self._baseline_mode,
+            timeouts=Timeouts(),
+        )
+
+    def describe(self) -> Described:
+        """Load the workload behind the wall."""
+        return Described(description=self.court.description)
+
+    def admit(self) -> Admitted:
+        """Whether verdicts on it mean anything."""
+        return survey.admit(self.court)
+
+    def capture(self) -> Captured:
+        """Its graphs."""
+        found = survey.capture(self.court)
+        self._capture = found.capture
+        return found
+
+    def baselines(self) -> BaselinesMeasured:
+        """What has to be beaten."""
+        with self.wall.device_lock(self.target.device):
+            found = survey.baselines(self.court, self.request.baselines)
+        if not found.best:
+            raise WorkloadInconclusive(
+                "No baseline could be built: " + "; ".join(f"{mode}: {why}" for mode, why in found.failed)
+            )
+        self.use_baseline(found.best)
+        return found
+
+    def use_baseline(self, mode: str) -> None:
+        """Judge against this mode from now on (also after a resume)."""
+        if mode != self._baseline_mode:
+            self._baseline_mode = mode
+            if self._court is not None:
+                self._court.change_baseline(mode)
+
+    def profile(self) -> Profiled:
+        """Where the compiler's version spends its time."""
+        court = self.court
+        court.deliver(court.baseline, 0)
+        with trusted("The baseline could not be profiled"), self.wall.device_lock(self.target.device):
+            request = AskProfile(calls=PROFILED_CALLS, target=self.target)
+            reply = court.baseline.ask(request, ProfileReply, court.timeouts.build_s)
+        profile = build_profile(self.workload.id, self.target, reply)
+        return Profiled(profile=profile, opportunities=aim(profile, self._captured()))
+
+    def _captured(self) -> Capture:
+        if self._capture is None:
+            self._capture = survey.capture(self.court).capture
+        return self._capture
+
+    def catalogue(self) -> CatalogueAsked:
+        """What the transforms propose."""
+        reply = self._proposals()
+        return CatalogueAsked(proposals=reply.proposals, declines=reply.declines)
+
+    def _proposals(self) -> ProposalsReply:
+        with trusted("The catalogue could not be asked"):
+            reply = self.court.reference.ask(
+                AskProposals(target=self.target), ProposalsReply, self.court.timeouts.build_s
+            )
+        self._costs = (reply.minimal_bytes, reply.product_flop)
+        return reply
+
+    def judge(self, candidate: Candidate, *, fresh: bool) -> Judgement:
+        """The referee and the clock on one candidate. ``fresh``: new secrets, new processes, every case, three pairs
+        of processes.
+        """
+        if self._costs is None:
+            self._proposals()
+        minimal_bytes, product_flop = self._costs or (0, 0)
+        rules = Rules(contract=self.contract, forbid=self.request.forbid)
+        floor = Floor(minimal_bytes=minimal_bytes, product_flop=product_flop)
+        with self.wall.device_lock(self.target.device):
+            if not fresh:
+                return judge(self.court, candidate, rules, self.conditions, floor, SCREENING)
+            with self.new_court() as court:
+                return judge(court, candidate, rules, self.conditions, floor, CONFIRMATION)
+
+    def decide(self, candidate: Candidate, judgement: Judgement) -> Decision:
+        """What becomes of it."""
+        return decide(candidate, judgement, self.request)

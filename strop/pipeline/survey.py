@@ -1,0 +1,127 @@
+"""The first stations: what the workload is, whether verdicts on it can mean anything, and which of the compiler's
+versions is to be beaten.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+
+import numpy as np
+
+from strop.errors import ChildFault
+from strop.pipeline.court import Arrays, Court, trusted
+from strop.pipeline.measure import call_time_ns, lane, loaded_child
+from strop.pipeline.slots import supply
+from strop.pipeline.values import case_errors
+from strop.ports import ChildPort
+from strop.records.candidate import CompiledForm
+from strop.records.event import Admitted, BaselinesMeasured, Captured
+from strop.records.evidence import Case, Distribution
+from strop.records.graph import Capture
+from strop.stats.power import judge_power
+from strop.wire.messages import AskCapture, CaptureReply
+
+BASELINE_ROUNDS = 5
+POWER_DRAWS = 3
+
+
+def capture(court: Court) -> Captured:
+    """The graphs of the workload, by the one road."""
+    with trusted("The workload could not be captured"):
+        reply = court.reference.ask(AskCapture(), CaptureReply, court.timeouts.build_s)
+    return Captured(capture=reply.capture)
+
+
+def admit(court: Court) -> Admitted:
+    """Power: would a trivial answer pass? The bound must be small beside the spread of the answers between
+    independent inputs.
+    """
+    notes = list(court.description.notes)
+    if court.description.random_ops:
+        notes.append("draws random numbers: " + ", ".join(court.description.random_ops))
+    weak: list[str] = []
+    for draw in (0, 1):
+        weak = _weak_outputs(court, draw)
+        if not weak:
+            notes += ["parameters were re-drawn to give the values power"] if draw else []
+            return Admitted(admissible=True, notes=tuple(notes))
+        if not court.description.parameters:
+            break
+    return Admitted(
+        admissible=False,
+        because="A trivial answer would pass: "
+        + "; ".join(weak)
+        + ". No verdict on this workload would mean anything.",
+        notes=tuple(notes),
+    )
+
+
+def _weak_outputs(court: Court, draw: int) -> list[str]:
+    """Outputs for which a trivial answer lies within the bound under one draw of the parameters."""
+    golds = [
+        court.gold(Case(index=700 + i, distribution=Distribution.OWN, parameters_draw=draw)) for i in range(POWER_DRAWS)
+    ]
+    weak: list[str] = []
+    for leaf in court.description.outputs:
+        if not leaf.tensor.dtype.is_floating or leaf.tensor.elements == 0:
+            continue
+        errors = [
+            row
+            for gold in golds
+            for row in case_errors(court.description, gold, gold.baseline)
+            if row.path == leaf.path
+        ]
+        bound = 2 * max(max(row.baseline.max, row.honest.max, row.floor) for row in errors)
+        same_shape = [_flat(gold.inputs, leaf.tensor.shape) for gold in golds]
+        answer = judge_power([gold.expected[leaf.path] for gold in golds], bound, same_shape[0])
+        if answer:
+            weak.append(f"{leaf.path}: {answer}")
+    floating = [leaf for leaf in court.description.outputs if leaf.tensor.dtype.is_floating]
+    return weak if floating and len(weak) == len(floating) else []
+
+
+def _flat(inputs: Arrays, shape: tuple[object, ...]) -> np.ndarray | None:
+    """An input that has an output's shape, for the trivial answer 'the input itself'."""
+    for array in inputs.values():
+        if array.shape == shape and array.dtype.kind == "f":
+            return array.astype(np.float64)
+    return None
+
+
+def baselines(court: Court, modes: tuple[str, ...]) -> BaselinesMeasured:
+    """Time eager and the compile modes in turn, round by round, and name the fastest. A mode that fails is said so."""
+    failed: list[tuple[str, str]] = []
+    with ExitStack() as stack:
+        children: dict[str, ChildPort] = {}
+        for mode in modes:
+            try:
+                children[mode] = loaded_child(court, stack, CompiledForm(mode=mode))
+            except ChildFault as fault:
+                failed.append((mode, fault.evidence.detail))
+        with trusted("No baseline could be timed"):
+            times = _time_in_turn(court, children)
+    best = min(times, key=lambda mode: times[mode], default="")
+    return BaselinesMeasured(call_ns=tuple(times.items()), failed=tuple(failed), best=best)
+
+
+def _time_in_turn(court: Court, children: dict[str, ChildPort]) -> dict[str, float]:
+    """Median time of one call per mode, all modes taking turns on equal contents."""
+    if not children:
+        return {}
+    source = supply(court)
+    planned = {mode: call_time_ns(court, child, rounds=1) for mode, child in children.items()}
+    slots = max(4, min(64, int(100e6 / max(1.0, min(planned.values())))))
+    lanes = {mode: lane(court, child, slots) for mode, child in children.items()}
+    rounds: dict[str, list[float]] = {mode: [] for mode in children}
+    for _ in range(BASELINE_ROUNDS):
+        contents = [source.contents(slot) for slot in range(slots)]
+        for mode, clocked in lanes.items():
+            rounds[mode].append(clocked.block(contents, court.timeouts.run_s) / slots)
+    return {mode: float(np.median(values)) for mode, values in rounds.items()}
+
+
+def breaks_note(found: Capture) -> str:
+    """One sentence on graph breaks, or nothing."""
+    if not found.breaks:
+        return ""
+    return f"{len(found.breaks)} graph breaks: " + "; ".join(f"{item.where}: {item.reason}" for item in found.breaks)

@@ -1,0 +1,248 @@
+"""The cascade: evidence is gathered cheapest first, every check on the shelf that concerns it is asked, and the first
+failure ends it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from strop.checks import SHELF
+from strop.checks._base import Check, Rules
+from strop.errors import ChildFault
+from strop.pipeline.cases import Plan
+from strop.pipeline.court import Arrays, Court, Gold, fill, snapshot_of
+from strop.pipeline.inspection import inspect_interface
+from strop.pipeline.layouts import made_leaves
+from strop.pipeline.values import case_errors
+from strop.ports import ChildPort
+from strop.records.candidate import Candidate, SourceForm
+from strop.records.evidence import (
+    BuildEvidence,
+    Case,
+    CrashEvidence,
+    CrashKind,
+    Distribution,
+    Evidence,
+    LeafErrors,
+    PolicyEvidence,
+    Stage,
+    ValuesEvidence,
+)
+from strop.records.opportunity import Legality
+from strop.records.tensor import DType
+from strop.records.verdict import Failed, Finding, Inconclusive, Scope, Skipped, Verdict
+from strop.stats.errors import error_ratio
+from strop.wire.arrays import as_float64
+from strop.wire.messages import Accept, Accepted, Ran, Run
+
+
+@dataclass(slots=True, kw_only=True)
+class Cascade:
+    """Findings so far. One finding per check: its first objection, else its last word."""
+
+    rules: Rules
+    findings: dict[str, Finding] = field(default_factory=dict[str, Finding])
+    notes: list[str] = field(default_factory=list[str])
+    leaves: list[LeafErrors] = field(default_factory=list[LeafErrors])
+    finite_inputs: bool = False
+    infrastructure: bool = False
+
+    @property
+    def passing(self) -> bool:
+        """True when something was looked at and nobody objects."""
+        return bool(self.findings) and not any(isinstance(f, Failed | Inconclusive) for f in self.findings.values())
+
+    @property
+    def open(self) -> bool:
+        """True while nothing failed."""
+        return not any(isinstance(finding, Failed) for finding in self.findings.values())
+
+    def hear(self, stage: Stage, evidence: Evidence) -> bool:
+        """Ask every check that judges this evidence at this stage; True while nothing failed."""
+        if isinstance(evidence, CrashEvidence) and evidence.kind is CrashKind.INFRASTRUCTURE:
+            self.infrastructure = True
+        for check in SHELF:
+            if stage in check.stages and isinstance(evidence, check.judges):
+                self._record(check, check.judge(evidence, self.rules))
+        return self.open
+
+    def _record(self, check: Check, finding: Finding) -> None:
+        if check.only_notes:
+            if finding.because:
+                self.notes.append(f"{check.name}: {finding.because}")
+            return
+        if not isinstance(self.findings.get(check.name), Failed | Inconclusive):
+            self.findings[check.name] = finding
+
+    def object_inconclusive(self, check: str, because: str) -> None:
+        """Note that something could not be looked at."""
+        self.findings.setdefault(check, Inconclusive(check=check, because=because))
+
+    def verdict(self, candidate: Candidate, isolation: str) -> Verdict:
+        """All findings; checks that were not reached are listed as skipped."""
+        objection = next((f.check for f in self.findings.values() if isinstance(f, Failed)), "")
+        why = f"not reached: {objection} failed first" if objection else "nothing to look at for this candidate"
+        skipped = [
+            Skipped(check=check.name, because=why)
+            for check in SHELF
+            if check.name not in self.findings and not check.only_notes
+        ]
+        return Verdict(
+            candidate_id=candidate.id,
+            findings=(*self.findings.values(), *skipped),
+            isolation=isolation,
+            scope=Scope(shapes="exact", finite_inputs=self.finite_inputs),
+            error_ratio=error_ratio(self.leaves) if self.leaves else None,
+            notes=tuple(dict.fromkeys(self.notes)),
+        )
+
+
+def verify(court: Court, child: ChildPort, candidate: Candidate, rules: Rules, plan: Plan) -> Cascade:
+    """Steps 1 to 6 of the cascade on one candidate in its own fresh child. The child stays usable for timing when
+    nothing failed.
+    """
+    cascade = Cascade(rules=rules)
+    stages: tuple[Callable[[Court, ChildPort, Candidate, Plan, Cascade], bool], ...] = (
+        _policy,
+        _build,
+        _interface,
+        _values,
+        _parameters,
+        _state,
+    )
+    for stage in stages:
+        if not stage(court, child, candidate, plan, cascade):
+            break
+    return cascade
+
+
+def _policy(court: Court, child: ChildPort, candidate: Candidate, plan: Plan, cascade: Cascade) -> bool:
+    form = candidate.form
+    if isinstance(form, SourceForm):
+        cascade.hear(Stage.POLICY, PolicyEvidence(text=form.text, language=form.language))
+    return cascade.open
+
+
+def _build(court: Court, child: ChildPort, candidate: Candidate, plan: Plan, cascade: Cascade) -> bool:
+    if court.description.random_ops:
+        names = ", ".join(court.description.random_ops)
+        cascade.object_inconclusive(
+            "matches_reference",
+            f"The workload draws random numbers ({names}), so its values cannot be compared call by call. "
+            "Judge it with --mode eval, where dropout is off.",
+        )
+        return False
+
+    def load() -> Evidence:
+        court.open(child)
+        loaded = court.load(child, candidate.form)
+        court.map(child, 2)
+        return BuildEvidence(seconds_s=loaded.seconds_s, resources=loaded.resources, notes=loaded.notes)
+
+    evidence = contained(Stage.BUILD, load)
+    if isinstance(evidence, BuildEvidence):
+        cascade.notes.extend(evidence.notes)
+    return cascade.hear(Stage.BUILD, evidence) and isinstance(evidence, BuildEvidence)
+
+
+def _interface(court: Court, child: ChildPort, candidate: Candidate, plan: Plan, cascade: Cascade) -> bool:
+    gold = court.gold(plan.values[0])
+
+    def look() -> Evidence:
+        delivered = court.deliver(child, gold.case.parameters_draw)
+        if delivered is not None and delivered.matched_by != "name":
+            cascade.notes.append(f"parameters were matched by {delivered.matched_by}, not by name")
+        missing = delivered.missing if delivered is not None else ()
+        return inspect_interface(court, child, gold, missing)
+
+    evidence = contained(Stage.INTERFACE, look)
+    return cascade.hear(Stage.INTERFACE, evidence) and not isinstance(evidence, CrashEvidence)
+
+
+def _values(court: Court, child: ChildPort, candidate: Candidate, plan: Plan, cascade: Cascade) -> bool:
+    return _judge_cases(court, child, candidate, Stage.VALUES, plan.values, cascade)
+
+
+def _parameters(court: Court, child: ChildPort, candidate: Candidate, plan: Plan, cascade: Cascade) -> bool:
+    if not court.description.parameters:
+        return cascade.open
+    return _judge_cases(court, child, candidate, Stage.PARAMETERS, plan.parameters, cascade)
+
+
+def _state(court: Court, child: ChildPort, candidate: Candidate, plan: Plan, cascade: Cascade) -> bool:
+    return _judge_cases(court, child, candidate, Stage.STATE, plan.state, cascade)
+
+
+def _judge_cases(
+    court: Court, child: ChildPort, candidate: Candidate, stage: Stage, cases: Iterable[Case], cascade: Cascade
+) -> bool:
+    for case in cases:
+        gold = court.gold(case)
+        evidence = contained(stage, partial(answer, court, child, gold, stage))
+        if isinstance(evidence, ValuesEvidence) and case.distribution is Distribution.SPECIAL:
+            evidence = _narrow(evidence, candidate, cascade)
+        elif isinstance(evidence, ValuesEvidence) and stage is not Stage.STATE:
+            cascade.leaves += evidence.leaves
+        if not cascade.hear(stage, evidence) or isinstance(evidence, CrashEvidence):
+            return False
+    return cascade.open
+
+
+def answer(court: Court, child: ChildPort, gold: Gold, stage: Stage) -> ValuesEvidence:
+    """Have the candidate's child run one case and turn what it left into error figures."""
+    court.deliver(child, gold.case.parameters_draw)
+    fill(child.given.views(0), gold.inputs)
+    fill(child.given.views(1), court.other_inputs)
+    child.made.poison([0, 1])
+    child.ask(Run(slot=0, circumstance=gold.case.circumstance), Ran, court.timeouts.run_s)
+    got = snapshot_of(child, 0)
+    accepted = ask_user(court, gold, got) if court.description.has_acceptance else None
+    return ValuesEvidence(
+        stage=stage, case=gold.case, leaves=case_errors(court.description, gold, got), accepted=accepted
+    )
+
+
+def ask_user(court: Court, gold: Gold, got: Arrays) -> bool:
+    """Put the candidate's outputs before the user's acceptance function, in the reference child, beside the inputs
+    they came from.
+    """
+    court.deliver(court.reference, gold.case.parameters_draw)
+    fill(court.reference.given.views(0), gold.inputs)
+    kinds = {leaf.path: leaf.tensor.dtype for leaf in made_leaves(court.description)}
+    for path, array in court.reference.made.views(0).items():
+        array[...] = as_float64(got[path], kinds[path]) if kinds[path] is DType.BFLOAT16 else got[path]
+    return court.reference.ask(Accept(slot=0), Accepted, court.timeouts.gold_s).accepted
+
+
+def contained(stage: Stage, gather: Callable[[], Evidence]) -> Evidence:
+    """Evidence, or how the child ended while it was gathered."""
+    try:
+        return gather()
+    except ChildFault as fault:
+        return crash_at(stage, fault)
+
+
+def crash_at(stage: Stage, fault: ChildFault) -> CrashEvidence:
+    """The fault's evidence, filed under the stage at which it happened."""
+    return replace(fault.evidence, stage=stage)
+
+
+def _narrow(evidence: ValuesEvidence, candidate: Candidate, cascade: Cascade) -> ValuesEvidence:
+    """NaN and Inf in inputs: a different spread narrows the claim to finite inputs unless the candidate promised the
+    same bits.
+    """
+    spread = any(leaf.mask_mismatches > leaf.baseline_mask_mismatches for leaf in evidence.leaves)
+    promised = Legality.BIT_EXACT in candidate.legality and len(candidate.legality) == 1
+    if not spread or promised:
+        return evidence
+    cascade.finite_inputs = True
+    cascade.notes.append("NaN or Inf in the inputs spread differently; the claim holds for finite inputs")
+    if "finite_inputs" in cascade.rules.forbid:
+        return evidence
+    return replace(evidence, leaves=tuple(_unmasked(leaf) for leaf in evidence.leaves))
+
+
+def _unmasked(leaf: LeafErrors) -> LeafErrors:
+    return replace(leaf, mask_mismatches=0)

@@ -1,0 +1,134 @@
+"""The doors between rooms: what the line needs from the engines, as protocols. Tests and wiring bring the
+implementations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from strop.records.event import Event, Happening
+from strop.records.evidence import Stage
+from strop.wire.layout import Layout
+from strop.wire.messages import ChildRole, RequestMessage
+
+Reply = TypeVar("Reply")
+
+
+class ArenaPort(Protocol):
+    """Memory that the trusted side owns and lends to one child."""
+
+    layout: Layout
+
+    def views(self, slot: int | None) -> dict[str, NDArray[Any]]:
+        """The tensors of a slot (None: the fixed ones) by path, sharing the memory; bfloat16 as uint16."""
+        ...
+
+    def poison(self, slots: Sequence[int]) -> None:
+        """Fill these slots' tensors with NaN payloads (integers: random bits) and renew the guards."""
+        ...
+
+    def unwritten(self, slot: int, of: NDArray[np.uint8] | None = None) -> dict[str, int]:
+        """Per path, how many elements still hold the poison bit for bit, in ``of`` (a snapshot) or in the memory."""
+        ...
+
+    def guards_intact(self, of: NDArray[np.uint8] | None = None) -> bool:
+        """False when a byte between the tensors changed since the last poison, in ``of`` or in the memory."""
+        ...
+
+    def snapshot(self) -> NDArray[np.uint8]:
+        """A private copy of the whole arena."""
+        ...
+
+
+class ChildPort(Protocol):
+    """One process behind the wall. Every method raises ChildFault when the child ends, hangs or breaks the format.
+
+    ``stage`` is the stage that faults are put down to; None leaves that to the request. The caller sets it.
+    """
+
+    role: ChildRole
+    stage: Stage | None
+
+    @property
+    def given(self) -> ArenaPort:
+        """Parameters, buffers and inputs: what the parent hands in."""
+        ...
+
+    @property
+    def made(self) -> ArenaPort:
+        """Outputs and touched state: what the child hands back."""
+        ...
+
+    def ask(self, request: RequestMessage, answer: type[Reply], timeout_s: float) -> Reply:
+        """Send one request, wait for its answer. ``Raised`` becomes a ChildFault."""
+        ...
+
+    def map(self, given: Layout, made: Layout) -> None:
+        """Give both arenas their final size and have the child map them."""
+        ...
+
+    def time_calls(self, calls: int, timeout_s: float) -> int:
+        """Nanoseconds from "go" to the end of our own snapshot of ``made``: ``calls`` calls, call i on slot i modulo
+        the slots.
+        """
+        ...
+
+    def stopped(self) -> NDArray[np.uint8]:
+        """The copy of ``made`` that the last ``time_calls`` took as its clock stopped: what is graded. The next call of
+        ``time_calls`` overwrites it.
+        """
+        ...
+
+    def log_tail(self) -> str:
+        """The end of what the child printed."""
+        ...
+
+    def close(self) -> None:
+        """End the child and its whole group; idempotent."""
+        ...
+
+
+class WallPort(Protocol):
+    """Where children come from."""
+
+    @property
+    def isolation(self) -> str:
+        """Grade of the confinement that candidates get: A, B or C."""
+        ...
+
+    def child(self, role: ChildRole) -> AbstractContextManager[ChildPort]:
+        """A fresh process; leaving the context ends it."""
+        ...
+
+    def device_lock(self, device: str) -> AbstractContextManager[None]:
+        """Exclusive use of a device across processes; held time is what ``device_seconds`` counts."""
+        ...
+
+
+class LedgerPort(Protocol):
+    """Append-only memory of what happened."""
+
+    def append(self, run: str, what: Happening) -> Event:
+        """Write one event durably and return it with its sequence number and time."""
+        ...
+
+    def events(self, run: str) -> Iterator[Event]:
+        """All events of a run in order."""
+        ...
+
+    def runs(self) -> Sequence[str]:
+        """Run ids, newest first."""
+        ...
+
+
+class Listener(Protocol):
+    """Whoever watches a run while it goes: the live view, a log."""
+
+    def heard(self, event: Event) -> None:
+        """Called after the event is in the ledger."""
+        ...

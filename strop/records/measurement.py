@@ -1,0 +1,82 @@
+"""Time: blocks of calls measured from outside, the conditions they were taken under, and what comparing them says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from strop.records._base import Record
+
+BASELINE = "baseline"
+CANDIDATE = "candidate"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conditions(Record):
+    """What must be equal for samples to be compared. ``versions`` holds (package, version) pairs."""
+
+    machine: str
+    device: str
+    threads: int
+    contract: str
+    versions: tuple[tuple[str, str], ...]
+
+    def difference(self, other: Conditions) -> str:
+        """Name the first field that differs, or an empty string."""
+        for name in ("machine", "device", "threads", "contract", "versions"):
+            if getattr(self, name) != getattr(other, name):
+                return f"{name}: {getattr(self, name)} against {getattr(other, name)}"
+        return ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block(Record):
+    """``calls`` calls timed as one from outside. ``side`` is BASELINE or CANDIDATE. ``elapsed_ns`` is raw; ``null_ns`` the hand-off cost of the null
+    worker for the same block.
+    """
+
+    side: str
+    pair: int
+    process: int
+    calls: int
+    elapsed_ns: int
+    null_ns: int
+
+    @property
+    def call_ns(self) -> float:
+        """Time of one call, hand-off subtracted, never below one nanosecond."""
+        return max(1.0, (self.elapsed_ns - self.null_ns) / self.calls)
+
+
+class TimeDecision(StrEnum):
+    """What the samples allow to say."""
+
+    FASTER = "faster"
+    SLOWER = "slower"
+    UNDECIDED = "undecided"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison(Record):
+    """Paired timing of a candidate against the baseline. ``speedup`` is the median ratio, ``low`` and ``high`` its 95
+    % interval.
+
+    ``raw_speedup`` is the ratio with nothing subtracted; ``kernel_speedup`` compares device or CPU-kernel time alone;
+    ``noise_ratio`` is the spread of the baseline against itself in the same samples.
+    """
+
+    baseline: str
+    baseline_ns: float
+    candidate_ns: float
+    speedup: float
+    low: float
+    high: float
+    raw_speedup: float
+    decision: TimeDecision
+    pairs: int
+    processes: int
+    kernel_speedup: float | None
+    peak_memory_ratio: float | None
+    noise_ratio: float
+    conditions: Conditions
+    blocks: tuple[Block, ...] = ()

@@ -1,0 +1,52 @@
+"""Where the time of a compiled workload goes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from strop.records._base import Record
+
+
+class Bound(StrEnum):
+    """What keeps a kernel from being faster."""
+
+    MEMORY = "memory"
+    COMPUTE = "compute"
+    LATENCY = "latency"
+    LAUNCH = "launch"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KernelProfile(Record):
+    """One kernel's cost per call of the workload. ``floor_ns`` is the time it would take at the target's ceilings."""
+
+    name: str
+    language: str
+    nodes: tuple[str, ...]
+    calls: int
+    time_ns: float
+    share: float
+    moved_bytes: int
+    work_flop: int
+    bound: Bound
+    floor_ns: float
+
+    @property
+    def headroom_ns(self) -> float:
+        """Time above the floor: what a perfect kernel could win."""
+        return max(0.0, self.time_ns - self.floor_ns)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profile(Record):
+    """All kernels, heaviest first. ``call_ns`` is measured from outside; ``overhead_ns`` is what no kernel accounts
+    for.
+    """
+
+    workload_id: str
+    target: str
+    call_ns: float
+    overhead_ns: float
+    kernels: tuple[KernelProfile, ...]
+    notes: tuple[str, ...] = ()

@@ -1,0 +1,48 @@
+"""One kind of hardware: what it is called, what it can do, and the ceilings that were measured on this machine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from strop.records._base import Record
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryLevel(Record):
+    """One level of the memory hierarchy; ``size_bytes`` is what one device sees."""
+
+    name: str
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ceilings(Record):
+    """Measured once per machine and cached: copy bandwidth (read plus write) and product rates per element type."""
+
+    copy_bytes_per_s: float
+    product_flop_per_s: tuple[tuple[str, float], ...]
+    call_overhead_ns: float
+
+    def product_rate_flop_per_s(self, dtype: str) -> float:
+        """Rate for ``dtype``; a type that was not measured is given the fastest one, which only makes floors lower."""
+        rates = dict(self.product_flop_per_s)
+        return rates.get(dtype, max(rates.values()))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target(Record):
+    """A device as the other rooms see it: no room but this shelf says ``cuda`` or ``cpu``."""
+
+    name: str
+    device: str
+    summary: str
+    languages: tuple[str, ...]
+    memory: tuple[MemoryLevel, ...]
+    ceilings: Ceilings
+    threads: int = 1
+
+    @property
+    def last_level_cache_bytes(self) -> int:
+        """Size of the largest cache; timing rotates through more than twice this."""
+        caches = [level.size_bytes for level in self.memory if level.name != "memory"]
+        return max(caches, default=0)

@@ -1,0 +1,52 @@
+"""The only reader of the environment."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from strop.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What the environment says.
+
+    ``home`` (STROP_HOME) holds ledger, artefacts and calibration; ``logs`` (STROP_LOGS) is a comma-separated list of
+    ``room`` or ``room:LEVEL``;
+    ``disabled`` (STROP_DISABLE=1) switches everything off; ``kernelbench`` (STROP_KERNELBENCH) is the suite behind
+    ``kernelbench:L/ID``; ``compilers`` (CC, CXX) are what children, whose environment is empty, compile with.
+    """
+
+    home: Path
+    logs: str = ""
+    disabled: bool = False
+    kernelbench: str = ""
+    threads: int = 1
+    compilers: tuple[tuple[str, str], ...] = ()
+
+
+def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
+    """Read STROP_* from ``environment`` (default: this process's).
+
+    Raises:
+        UsageError: a value that cannot be understood.
+    """
+    env = os.environ if environment is None else environment
+    cache = env.get("XDG_CACHE_HOME") or str(Path(env.get("HOME", "/tmp")) / ".cache")  # noqa: S108  (no home: the system's temporary folder)
+    disabled = env.get("STROP_DISABLE", "0").lower()
+    if disabled not in ("", "0", "1", "true", "false"):
+        raise UsageError(f"STROP_DISABLE is '{disabled}': set it to 1 or 0.")
+    threads = env.get("STROP_THREADS", "1")
+    if not threads.isdigit() or int(threads) < 1:
+        raise UsageError(f"STROP_THREADS is '{threads}': set it to a whole number from 1.")
+    return Settings(
+        home=Path(env.get("STROP_HOME") or Path(cache) / "strop").expanduser(),
+        logs=env.get("STROP_LOGS", ""),
+        disabled=disabled in ("1", "true"),
+        kernelbench=env.get("STROP_KERNELBENCH", ""),
+        threads=int(threads),
+        compilers=tuple((name, env[name]) for name in ("CC", "CXX") if env.get(name)),
+    )

@@ -1,0 +1,261 @@
+"""A wall without processes: children that compute ``y = w * x`` in numpy and can be told to err, so that the line is
+tested in milliseconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from strop.errors import ChildFault
+from strop.records.contract import CONTRACTS
+from strop.records.event import Request
+from strop.records.evidence import Circumstance, CrashEvidence, CrashKind, Distribution, Stage
+from strop.records.graph import Capture, CapturedGraph, GraphNode, Region
+from strop.records.measurement import Conditions
+from strop.records.opportunity import Decline, Legality, Proposal
+from strop.records.recipe import Step
+from strop.records.target import Ceilings, MemoryLevel, Target
+from strop.records.tensor import DType, TensorSpec
+from strop.records.workload import Description, Domain, DomainKind, Leaf, SourceKind, Workload, WorkloadSource
+from strop.wire import messages as m
+from strop.wire.arrays import guard_mask, views
+
+CONDITIONS = Conditions(machine="m", device="cpu", threads=1, contract="fp32", versions=())
+TARGET = Target(
+    name="scripted",
+    device="nowhere",
+    summary="a target for tests",
+    languages=("numpy",),
+    memory=(MemoryLevel(name="L3", size_bytes=1024), MemoryLevel(name="memory", size_bytes=1 << 30)),
+    ceilings=Ceilings(copy_bytes_per_s=1e9, product_flop_per_s=(("float32", 1e9),), call_overhead_ns=1000.0),
+)
+REQUEST = Request(contract=CONTRACTS["fp32"], baselines=("eager", "default"))
+X = TensorSpec(shape=(64, 4), dtype=DType.FLOAT32)
+W = TensorSpec(shape=(4,), dtype=DType.FLOAT32)
+DESCRIPTION = Description(
+    parameters=(Leaf(path="w", tensor=W),),
+    buffers=(Leaf(path="count", tensor=TensorSpec(shape=(1,), dtype=DType.INT64)),),
+    inputs=(Leaf(path="x", tensor=X, domain=Domain(kind=DomainKind.REAL)),),
+    outputs=(Leaf(path="out", tensor=X),),
+    constants=(6.0,),
+)
+WORKLOAD = Workload(name="scale", source=WorkloadSource(kind=SourceKind.FILE, where="scale.py", digest="d"))
+
+
+def crash(kind=CrashKind.RAISED, detail="it broke", stage=Stage.BUILD):
+    return ChildFault(CrashEvidence(stage=stage, kind=kind, detail=detail))
+
+
+@dataclass
+class Script:
+    """How one kind of child behaves. ``compute(x, w)`` is in the dtype it is given; ``call_ns`` feeds its clock."""
+
+    compute: Callable = lambda x, w: x * w
+    call_ns: float = 1e6
+    faults: dict[type, Exception] = field(default_factory=dict)
+    broken_times: int = 1 << 30
+    clock_fault: Exception | None = None
+    spoil: Callable | None = None
+    ran: dict = field(default_factory=dict)
+    delivered: dict = field(default_factory=dict)
+    memory_bytes: int = 100
+    kernel_ns: float = 100.0
+    accepts: bool = True
+
+
+class ScriptedArena:
+    def __init__(self):
+        self.layout = None
+
+    def give(self, layout):
+        self.layout = layout
+        self.buffer = np.zeros(layout.total_bytes, np.uint8)
+        self._guards = guard_mask(layout)
+
+    def views(self, slot):
+        return views(self.buffer, self.layout, slot)
+
+    def poison(self, slots):
+        for slot in slots:
+            for array in self.views(slot).values():
+                array[...] = np.nan if array.dtype.kind in "fc" else 77
+        self.buffer[self._guards] = 171
+
+    def unwritten(self, slot):
+        return {
+            path: int(np.isnan(a).sum()) if a.dtype.kind == "f" else int((a == 77).sum())
+            for path, a in self.views(slot).items()
+        }
+
+    def guards_intact(self):
+        return bool((self.buffer[self._guards] == 171).all())
+
+    def snapshot(self):
+        return self.buffer.copy()
+
+
+class ScriptedChild:
+    def __init__(self, role, wall, script):
+        self.role, self.wall, self.script = role, wall, script
+        self.given, self.made = ScriptedArena(), ScriptedArena()
+        self.closed = False
+        self.w = self.count = None
+        self.random = np.random.default_rng(len(wall.children))
+
+    def log_tail(self):
+        return ""
+
+    def close(self):
+        self.closed = True
+
+    def map(self, given, made):
+        self.given.give(given)
+        self.made.give(made)
+        self.given.poison(range(given.slots))
+
+    def time_calls(self, calls, timeout_s):
+        if self.script.clock_fault:
+            raise self.script.clock_fault
+        for slot in range(calls):
+            self._run(slot)
+        jitter = 1 + 0.001 * self.random.standard_normal()
+        return int(self.script.call_ns * calls * jitter)
+
+    def ask(self, request, answer, timeout_s):
+        self.wall.asked.append((self.role, request))
+        fault = self.script.faults.get(type(request))
+        if fault is not None and self.wall.broken.setdefault(type(request), 0) < self.script.broken_times:
+            self.wall.broken[type(request)] += 1
+            raise fault
+        if isinstance(request, m.Load):
+            self.script = self.wall.script_for(self.role, request.form)
+            fault = self.script.faults.get(m.Load)
+            if fault is not None and self.wall.broken.setdefault("load", 0) < self.script.broken_times:
+                self.wall.broken["load"] += 1
+                raise fault
+        reply = getattr(self, "_" + request.ask)(request)
+        assert isinstance(reply, answer)
+        return reply
+
+    def _open(self, request):
+        return m.Done()
+
+    def _describe(self, request):
+        return m.DescribedReply(description=self.wall.description)
+
+    def _load(self, request):
+        return m.Loaded(seconds_s=0.1, notes=("built",))
+
+    def _draw_parameters(self, request):
+        random = np.random.default_rng(request.seed)
+        fixed = self.given.views(None)
+        fixed["w"][...] = random.standard_normal(4)
+        fixed["count"][...] = request.draw
+        self.w = fixed["w"].copy()
+        return m.Done()
+
+    def _draw_inputs(self, request):
+        random = np.random.default_rng(request.seed)
+        x = random.standard_normal(X.shape).astype(np.float32) * 10
+        if request.distribution is Distribution.SPECIAL:
+            x[0, 0], x[1, 1] = np.nan, np.inf
+        if request.distribution in self.wall.overflowing:
+            x[0, 0] = np.inf
+        self.given.views(0)["x"][...] = x
+        return m.Done()
+
+    def _deliver(self, request):
+        self.w = self.given.views(None)["w"].copy()
+        return m.Delivered(**({"matched_by": "name"} | self.script.delivered))
+
+    def _expect(self, request):
+        given, made = self.given.views(0), self.made.views(0)
+        made["out"][...] = self.wall.reference(given["x"].astype(np.float64), self.w.astype(np.float64))
+        return m.Done()
+
+    def _perturb(self, request):
+        self._expect(request)
+        random = np.random.default_rng(request.seed)
+        out = self.made.views(0)["out"]
+        out[...] *= 1 + random.uniform(-1, 1, out.shape) * 2.0**-24
+        return m.Done()
+
+    def _run(self, request):
+        slot = request if isinstance(request, int) else request.slot
+        given, made = self.given.views(slot), self.made.views(slot)
+        circumstance = Circumstance.PLAIN if isinstance(request, int) else request.circumstance
+        result = self.script.compute(given["x"], self.w)
+        if result is not None:
+            made["out"][...] = result
+        if self.script.spoil:
+            self.script.spoil(self, slot, circumstance)
+        return m.Ran(**({"outputs": self.wall.description.outputs} | self.script.ran))
+
+    def _accept(self, request):
+        return m.Accepted(accepted=self.wall.accepts)
+
+    def _capture(self, request):
+        nodes = (
+            GraphNode(name="x", op="placeholder", target="x"),
+            GraphNode(name="mul", op="call_function", target="aten.mul"),
+        )
+        return m.CaptureReply(capture=Capture(graphs=(CapturedGraph(id="g", nodes=nodes, decompositions_version=1),)))
+
+    def _profile(self, request):
+        kernels = [
+            m.KernelSample(name=name, language="cpp", nodes=nodes, calls=1, time_ns=self.script.kernel_ns * k, moved_bytes=64,
+                           work_flop=flop)
+            for name, nodes, k, flop in (("light", ("mul",), 1, 0), ("heavy", ("mul", "ghost"), 3, 100), ("alien", ("z",), 2, 0))
+        ]  # fmt: skip
+        return m.ProfileReply(call_ns=self.script.kernel_ns * 10, kernels=tuple(kernels), notes=("seen",))
+
+    def _proposals(self, request):
+        proposal = Proposal(
+            step=Step("double"),
+            region=Region(graph_id="g", nodes=("mul",)),
+            legality=(Legality.BIT_EXACT,),
+            gain_ns=5.0,
+        )
+        decline = Decline(transform="other", because="there is nothing to do")
+        return m.ProposalsReply(proposals=(proposal,), declines=(decline,), minimal_bytes=2048, product_flop=1000)
+
+    def _memory(self, request):
+        return m.MemoryReply(peak_bytes=self.script.memory_bytes)
+
+
+class ScriptedWall:
+    """``scripts`` maps what is loaded (a mode, ``candidate``, ``null``) to its behaviour."""
+
+    isolation = "C"
+
+    def __init__(self, description=DESCRIPTION, reference=lambda x, w: x * w, **scripts):
+        self.description, self.reference, self.scripts = description, reference, scripts
+        self.children, self.asked, self.broken, self.locks = [], [], {}, []
+        self.overflowing, self.accepts = (), True
+
+    def script_for(self, role, form):
+        name = "candidate" if role is m.ChildRole.CANDIDATE else getattr(form, "mode", form.form).replace("-", "_")
+        default = Script(call_ns=1e3, compute=lambda x, w: x) if name == "null" else Script()
+        return self.scripts.get(name, default)
+
+    @contextmanager
+    def child(self, role):
+        child = ScriptedChild(role, self, self.scripts.get(role.value + "_before_load", Script()))
+        self.children.append(child)
+        try:
+            yield child
+        finally:
+            child.close()
+
+    @contextmanager
+    def device_lock(self, device):
+        self.locks.append(device)
+        yield
+
+
+def description(**changes):
+    return replace(DESCRIPTION, **changes)

@@ -1,0 +1,342 @@
+"""The line on scripted children: what is right passes, what is wrong fails by the intended check, and faults find their owner."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from strop.checks._base import Rules
+from strop.errors import BadWorkload, WorkloadInconclusive
+from strop.pipeline.court import Court
+from strop.pipeline.judge import CONFIRMATION, SCREENING, VERIFICATION, Floor, judge
+from strop.pipeline.stations import LocalStations
+from strop.records.candidate import Candidate, Origin, RecipeForm, SourceForm
+from strop.records.contract import CONTRACTS
+from strop.records.decision import Keep
+from strop.records.evidence import Circumstance, CrashKind, Distribution
+from strop.records.measurement import TimeDecision
+from strop.records.opportunity import Legality
+from strop.records.recipe import parse_recipe
+from strop.records.verdict import Failed, Inconclusive, Passed, Skipped
+from strop.wire import messages as m
+from tests.unit.pipeline.scripted import (
+    CONDITIONS,
+    DESCRIPTION,
+    REQUEST,
+    TARGET,
+    WORKLOAD,
+    Script,
+    ScriptedWall,
+    crash,
+    description,
+)
+
+RECIPE = Candidate(workload_id=WORKLOAD.id, form=RecipeForm(recipe=parse_recipe("a")), origin=Origin.CATALOGUE)
+SOURCE = replace(RECIPE, form=SourceForm(text="import torch\nclass ModelNew: ..."))
+RULES = Rules(contract=CONTRACTS["fp32"])
+FLOOR = Floor(minimal_bytes=2048, product_flop=1000)
+
+
+def court(wall):
+    return Court(wall=wall, workload=WORKLOAD, contract=CONTRACTS["fp32"], target=TARGET)
+
+
+def run(wall, candidate=RECIPE, depth=VERIFICATION, rules=RULES):
+    with court(wall) as trusted:
+        return judge(trusted, candidate, rules, CONDITIONS, FLOOR, depth)
+
+
+def failed_check(judgement):
+    objection = judgement.verdict.objection
+    assert isinstance(objection, Failed), objection
+    return objection.check
+
+
+def test_an_honest_candidate_passes_every_stage():
+    wall = ScriptedWall(candidate=Script(compute=lambda x, w: w * x))
+    judgement = run(wall, SOURCE)
+    assert judgement.verdict.outcome == "passed" and judgement.comparison is None
+    assert judgement.verdict.error_ratio == pytest.approx(1.0) and judgement.verdict.isolation == "C"
+    assert "built" in judgement.verdict.notes
+    asked = [request.circumstance for role, request in wall.asked if isinstance(request, m.Run) and role == "candidate"]
+    assert set(asked) == set(Circumstance)
+    assert all(child.closed for child in wall.children)
+
+
+def test_the_candidate_learns_shapes_before_values_and_never_the_expected_ones():
+    wall = ScriptedWall()
+    run(wall)
+    mine = [type(request) for role, request in wall.asked if role == "candidate"]
+    assert mine.index(m.Load) < mine.index(m.Deliver) < mine.index(m.Run)
+    assert not {m.DrawInputs, m.DrawParameters, m.Expect, m.Perturb, m.Describe} & set(mine)
+    first_draw = next(i for i, (_, request) in enumerate(wall.asked) if isinstance(request, m.DrawInputs))
+    loaded = next(i for i, (role, r) in enumerate(wall.asked) if role == "candidate" and isinstance(r, m.Load))
+    assert loaded < first_draw, "a seed was drawn before the candidate had loaded"
+
+
+LIARS = {
+    "zeros": (Script(compute=lambda x, w: x * 0), "matches_reference"),
+    "half precision": (Script(compute=lambda x, w: (x * w).astype(np.float16)), "matches_reference"),
+    "writes nothing": (Script(compute=lambda x, w: None), "keeps_interface"),
+    "wrong shape": (Script(ran={"outputs": ()}), "keeps_interface"),
+    "aliases": (Script(ran={"aliases": ("out",)}), "aliases_nothing"),
+    "moves parameters": (Script(ran={"changed_parameters": ("w",)}), "leaves_inputs_alone"),
+}
+
+
+@pytest.mark.parametrize("name", LIARS)
+def test_liars_fail_by_the_intended_check(name):
+    script, check = LIARS[name]
+    judgement = run(ScriptedWall(candidate=script))
+    assert failed_check(judgement) == check
+    assert any(isinstance(finding, Skipped) and check in finding.because for finding in judgement.verdict.findings)
+
+
+def test_touching_inputs_or_guards_fails():
+    def eats_inputs(child, slot, circumstance):
+        child.given.views(slot)["x"][0, 0] = 5
+
+    def overruns(child, slot, circumstance):
+        child.made.buffer[0] = 3
+
+    for spoil in (eats_inputs, overruns):
+        assert failed_check(run(ScriptedWall(candidate=Script(spoil=spoil)))) == "leaves_inputs_alone"
+
+
+def test_a_stale_pack_fails_when_parameters_are_redrawn():
+    packed = {}
+
+    def stale(x, w):
+        return x * packed.setdefault("w", w.copy())
+
+    assert failed_check(run(ScriptedWall(candidate=Script(compute=stale)))) == "follows_parameters"
+
+
+def test_a_second_instance_that_differs_fails():
+    def forgets(child, slot, circumstance):
+        if circumstance is Circumstance.SECOND_INSTANCE:
+            child.made.views(slot)["out"][...] = 0
+
+    assert failed_check(run(ScriptedWall(candidate=Script(spoil=forgets)))) == "repeats_itself"
+
+
+def test_special_values_narrow_the_claim_unless_the_same_bits_were_promised_or_it_is_forbidden():
+    def careless(x, w):
+        return np.nan_to_num(x * w, nan=0.0, posinf=0.0, neginf=0.0)
+
+    loose = run(ScriptedWall(candidate=Script(compute=careless)))
+    assert loose.verdict.outcome == "passed" and loose.verdict.scope.finite_inputs
+    assert any("finite inputs" in note for note in loose.verdict.notes)
+    exact = replace(RECIPE, legality=(Legality.BIT_EXACT,))
+    assert failed_check(run(ScriptedWall(candidate=Script(compute=careless)), exact)) == "matches_reference"
+    strict = replace(RULES, forbid=("finite_inputs",))
+    assert failed_check(run(ScriptedWall(candidate=Script(compute=careless)), rules=strict)) == "matches_reference"
+
+
+@pytest.mark.parametrize(
+    ("request_kind", "check"), [(m.Load, "builds"), (m.Deliver, "survives"), (m.Run, "survives"), (m.Map, None)]
+)
+def test_a_crash_is_a_verdict_that_names_the_stage(request_kind, check):
+    if check is None:
+        pytest.skip("mapping is a port method, not a message")
+    judgement = run(ScriptedWall(candidate=Script(faults={request_kind: crash(CrashKind.SIGNAL, "killed by SIGSEGV")})))
+    assert failed_check(judgement) == check and "SIGSEGV" in judgement.verdict.objection.because
+
+
+def test_our_own_fault_is_tried_once_more_and_then_inconclusive():
+    fault = crash(CrashKind.INFRASTRUCTURE, "the disk went away")
+    once = run(ScriptedWall(candidate=Script(faults={m.Run: fault}, broken_times=1)))
+    assert once.verdict.outcome == "passed"
+    always = run(ScriptedWall(candidate=Script(faults={m.Run: fault})))
+    assert isinstance(always.verdict.objection, Inconclusive)
+
+
+def test_random_workloads_are_not_judged_by_value():
+    judgement = run(ScriptedWall(description=description(random_ops=("aten.bernoulli",))))
+    assert (
+        isinstance(judgement.verdict.objection, Inconclusive) and "--mode eval" in judgement.verdict.objection.because
+    )
+
+
+def test_parameters_matched_by_shape_are_noted():
+    wall = ScriptedWall(candidate=Script(delivered={"matched_by": "shape"}))
+    assert any("matched by shape" in note for note in run(wall).verdict.notes)
+
+
+def test_missing_parameters_fail():
+    wall = ScriptedWall(candidate=Script(delivered={"missing": ("w",)}))
+    assert failed_check(run(wall)) == "keeps_interface"
+
+
+def test_a_workload_without_parameters_skips_their_stage():
+    wall = ScriptedWall(
+        description=description(parameters=()), reference=lambda x, w: x, candidate=Script(compute=lambda x, w: x),
+        eager=Script(compute=lambda x, w: x),
+    )  # fmt: skip
+    # The scripted children draw a parameter of their own; a workload without one has nothing to deliver.
+    wall.description = description()
+    assert run(wall).verdict.outcome == "passed"
+
+
+def test_the_users_acceptance_function_is_asked():
+    wall = ScriptedWall(description=description(has_acceptance=True))
+    assert run(wall).verdict.outcome == "passed"
+    wall = ScriptedWall(description=description(has_acceptance=True))
+    wall.accepts = False
+    assert failed_check(run(wall)) == "user_accepts"
+
+
+def test_faults_of_the_workload_are_told_to_its_author_and_of_the_machine_to_nobody():
+    broken = ScriptedWall(reference_before_load=Script(faults={m.Describe: crash(detail="forward() raised")}))
+    with pytest.raises(BadWorkload, match=r"could not be loaded.*forward\(\) raised"):
+        run(broken)
+    small = ScriptedWall(reference_before_load=Script(faults={m.Expect: crash(CrashKind.MEMORY, "memory")}))
+    with pytest.raises(WorkloadInconclusive, match="could not answer"):
+        run(small)
+    no_baseline = ScriptedWall(eager=Script(faults={m.Load: crash()}))
+    with pytest.raises(BadWorkload, match="baseline 'eager'"):
+        run(no_baseline)
+
+
+def test_a_draw_that_overflows_is_redrawn_and_a_model_that_makes_nan_is_refused():
+    wall = ScriptedWall()
+    wall.overflowing = (Distribution.LOG_NORMAL,)
+    assert run(wall).verdict.outcome == "passed"
+    wall.overflowing = tuple(Distribution)
+    with pytest.raises(BadWorkload, match="NaN or Inf from its own inputs"):
+        run(wall)
+
+
+def test_a_court_is_used_only_after_it_was_entered():
+    closed = court(ScriptedWall())
+    for use in (lambda: closed.description, lambda: closed.reference):
+        with pytest.raises(RuntimeError, match="before it was entered"):
+            use()
+
+
+def test_screening_times_one_pair_of_processes_and_stops_when_it_is_decided():
+    judgement = run(ScriptedWall(candidate=Script(call_ns=5e5)), depth=SCREENING)
+    assert judgement.comparison.decision is TimeDecision.FASTER
+    assert judgement.comparison.speedup == pytest.approx(2.0, rel=0.05)
+    assert judgement.comparison.processes == 1 and judgement.comparison.pairs < 8
+    assert judgement.comparison.kernel_speedup is None and judgement.comparison.peak_memory_ratio == 1.0
+    assert any(isinstance(f, Passed) and f.check == "obeys_physics" for f in judgement.verdict.findings)
+
+
+def test_equal_times_are_not_faster():
+    judgement = run(ScriptedWall(), depth=SCREENING)
+    assert judgement.comparison.decision is not TimeDecision.FASTER
+
+
+def test_confirmation_uses_three_pairs_of_fresh_processes():
+    wall = ScriptedWall(candidate=Script(call_ns=5e5, kernel_ns=50.0, memory_bytes=150))
+    judgement = run(wall, depth=CONFIRMATION)
+    assert judgement.comparison.processes == 3 and judgement.comparison.pairs == 18
+    assert judgement.comparison.kernel_speedup == pytest.approx(2.0)
+    assert judgement.comparison.peak_memory_ratio == pytest.approx(1.5)
+    assert sum(child.role is m.ChildRole.CANDIDATE for child in wall.children) == 3
+
+
+def test_ratios_that_cannot_be_seen_are_left_out():
+    silent = {"eager": Script(memory_bytes=0, kernel_ns=0.0), "candidate": Script(call_ns=5e5)}
+    judgement = run(ScriptedWall(**silent), depth=CONFIRMATION)
+    assert judgement.comparison.kernel_speedup is None and judgement.comparison.peak_memory_ratio is None
+
+
+def test_impossible_speed_fails():
+    judgement = run(ScriptedWall(candidate=Script(call_ns=1.0), null=Script(call_ns=0.5)), depth=SCREENING)
+    assert failed_check(judgement) == "obeys_physics"
+
+
+def test_what_the_clock_saw_must_be_right():
+    calls = {"n": 0}
+
+    def lazy_on_the_clock(child, slot, circumstance):
+        if child.made.layout.slots > 2:
+            child.made.views(slot)["out"][...] = 1.0
+
+    judgement = run(ScriptedWall(candidate=Script(call_ns=5e5, spoil=lazy_on_the_clock)), depth=SCREENING)
+    assert failed_check(judgement) == "matches_reference", calls
+
+
+def test_a_crash_on_the_clock_is_a_verdict_and_the_baselines_is_nobodys():
+    hang = Script(clock_fault=crash(CrashKind.TIMEOUT, "it hung"))
+    assert failed_check(run(ScriptedWall(candidate=hang), depth=SCREENING)) == "survives"
+    with pytest.raises(WorkloadInconclusive, match="on the clock"):
+        run(ScriptedWall(eager=hang), depth=SCREENING)
+
+
+def stations(wall, request=REQUEST):
+    return LocalStations(wall=wall, workload=WORKLOAD, target=TARGET, request=request, conditions=CONDITIONS)
+
+
+def test_the_stations_in_walking_order():
+    wall = ScriptedWall(eager=Script(call_ns=2e6), candidate=Script(call_ns=4e5))
+    with stations(wall) as line:
+        assert line.describe().description == DESCRIPTION
+        assert line.admit().admissible
+        assert line.capture().capture.graphs[0].id == "g"
+        measured = line.baselines()
+        assert measured.best == "default" and dict(measured.call_ns)["eager"] > dict(measured.call_ns)["default"]
+        profiled = line.profile()
+        assert profiled.opportunities[0].kernels == ("heavy",)
+        asked = line.catalogue()
+        assert asked.proposals and asked.declines
+        for fresh in (False, True):
+            judgement = line.judge(RECIPE, fresh=fresh)
+            assert judgement.comparison.baseline == "default"
+            assert isinstance(line.decide(RECIPE, judgement), Keep)
+    assert all(child.closed for child in wall.children)
+    assert wall.locks.count("nowhere") == 4
+
+
+def test_stations_after_a_resume_need_no_earlier_station():
+    with stations(ScriptedWall(candidate=Script(call_ns=4e5))) as line:
+        line.use_baseline("default")
+        assert line.profile().profile.kernels
+        assert line.judge(RECIPE, fresh=False).comparison.baseline == "default"
+        line.use_baseline("default")
+        line.use_baseline("eager")
+        assert line.judge(RECIPE, fresh=False).comparison.baseline == "eager"
+
+
+def test_a_mode_that_fails_is_said_so_and_without_any_nothing_is_concluded():
+    broken = Script(faults={m.Load: crash(detail="no compiler")})
+    with stations(ScriptedWall(default=broken)) as line:
+        measured = line.baselines()
+        assert measured.failed == (("default", "no compiler"),) and measured.best == "eager"
+    with (
+        stations(ScriptedWall(default=broken, eager=broken)) as line,
+        pytest.raises(WorkloadInconclusive, match="eager: no"),
+    ):
+        line.baselines()
+
+
+@pytest.mark.parametrize("answer", [lambda x, w: x * 0 + 3, lambda x, w: x])
+def test_a_workload_that_a_trivial_answer_would_pass_is_not_admitted(answer):
+    constant = Script(compute=answer)
+    with stations(ScriptedWall(reference=answer, eager=constant)) as line:
+        admitted = line.admit()
+    assert not admitted.admissible and "trivial answer" in admitted.because
+
+
+def test_parameters_may_give_a_workload_power():
+    def dead_at_first(x, w):
+        return x * w if dead_at_first.wall.asked and _drawn(dead_at_first.wall) else x * 0
+
+    wall = ScriptedWall(reference=dead_at_first, eager=Script(compute=dead_at_first))
+    dead_at_first.wall = wall
+    with stations(wall) as line:
+        admitted = line.admit()
+    assert admitted.admissible and any("re-drawn" in note for note in admitted.notes)
+
+
+def _drawn(wall):
+    return any(isinstance(request, m.DrawParameters) and request.draw == 1 for _, request in wall.asked)
+
+
+def test_random_and_parameterless_workloads_are_noted_at_admission():
+    wall = ScriptedWall(description=description(random_ops=("aten.bernoulli",), notes=("n",)))
+    with stations(wall) as line:
+        notes = line.admit().notes
+    assert "n" in notes and any("bernoulli" in note for note in notes)
