@@ -8,10 +8,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from strop.api import bench, compare, load, optimize, verify
+    from strop.api import compare, load, optimize, verify
 
 __version__ = "0.1.0"
-__all__ = ["__version__", "bench", "compare", "load", "optimize", "verify"]
+__all__ = ["__version__", "compare", "load", "optimize", "verify"]
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever the public name stands for

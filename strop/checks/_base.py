@@ -48,5 +48,5 @@ class Check(Shelved):
     examples: ClassVar[tuple[Example, ...]]
 
     @abstractmethod
-    def judge(self, evidence: Any, rules: Rules) -> Finding:  # noqa: ANN401  (subclasses name the type in `judges`)
+    def judge(self, evidence: Any, rules: Rules) -> Finding:
         """Say what the evidence shows; Inconclusive when it does not suffice."""

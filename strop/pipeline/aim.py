@@ -8,7 +8,7 @@ from strop.records.graph import Capture, Region
 from strop.records.opportunity import Opportunity
 from strop.records.profile import KernelProfile, Profile
 from strop.records.target import Target
-from strop.stats.roofline import bound_of, floor_ns
+from strop.stats.roofline import profile_kernel
 from strop.wire.messages import KernelSample, ProfileReply
 
 
@@ -27,25 +27,17 @@ def build_profile(workload_id: str, target: Target, reply: ProfileReply) -> Prof
 
 
 def _kernel(sample: KernelSample, target: Target, call_ns: float) -> KernelProfile:
-    ceilings = target.ceilings
-    floor = floor_ns(moved_bytes=sample.moved_bytes, work_flop=sample.work_flop, ceilings=ceilings, dtype=sample.dtype)
-    return KernelProfile(
+    return profile_kernel(
         name=sample.name,
         language=sample.language,
         nodes=sample.nodes,
         calls=sample.calls,
         time_ns=sample.time_ns,
-        share=sample.time_ns / call_ns if call_ns > 0 else 0.0,
+        call_ns=call_ns,
         moved_bytes=sample.moved_bytes,
         work_flop=sample.work_flop,
-        bound=bound_of(
-            time_ns=sample.time_ns,
-            moved_bytes=sample.moved_bytes,
-            work_flop=sample.work_flop,
-            ceilings=ceilings,
-            dtype=sample.dtype,
-        ),
-        floor_ns=floor,
+        ceilings=target.ceilings,
+        dtype=sample.dtype,
     )
 
 

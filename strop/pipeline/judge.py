@@ -18,7 +18,7 @@ from strop.records.decision import Judgement
 from strop.records.evidence import Stage, TimingEvidence
 from strop.records.measurement import Comparison, Conditions
 from strop.records.workload import Description
-from strop.stats.roofline import floor_ns
+from strop.stats.roofline import physical_floor_ns
 from strop.stats.sequential import Plan as Looks
 from strop.wire.messages import ChildRole
 
@@ -105,15 +105,12 @@ def _fresh(court: Court, stack: ExitStack, candidate: Candidate) -> ChildPort:
 
 
 def _plausibility(court: Court, comparison: Comparison, floor: Floor) -> TimingEvidence:
-    """The comparison beside the time that the machine's fastest unit and its bandwidth allow, the last-level cache
-    given away.
-    """
-    ceilings = court.target.ceilings
-    fastest = max(ceilings.product_flop_per_s, key=lambda rate: rate[1])[0]
-    moved = max(0, floor.minimal_bytes - court.target.last_level_cache_bytes)
+    """The comparison beside the time that nothing can beat on this machine."""
     return TimingEvidence(
         comparison=comparison,
         minimal_bytes=floor.minimal_bytes,
         product_flop=floor.product_flop,
-        floor_ns=floor_ns(moved_bytes=moved, work_flop=floor.product_flop, ceilings=ceilings, dtype=fastest),
+        floor_ns=physical_floor_ns(
+            floor.minimal_bytes, court.target.last_level_cache_bytes, floor.product_flop, court.target.ceilings
+        ),
     )

@@ -8,6 +8,8 @@ from contextlib import ExitStack
 
 import numpy as np
 
+from strop.checks._base import Rules
+from strop.checks._bound import allowed
 from strop.errors import ChildFault
 from strop.pipeline.court import Arrays, Court, trusted
 from strop.pipeline.measure import call_time_ns, lane, loaded_child
@@ -71,7 +73,7 @@ def _weak_outputs(court: Court, draw: int) -> list[str]:
             for row in case_errors(court.description, gold, gold.baseline)
             if row.path == leaf.path
         ]
-        bound = 2 * max(max(row.baseline.max, row.honest.max, row.floor) for row in errors)
+        bound = max(allowed(row, Rules(contract=court.contract).error_factor)[-1] for row in errors)
         same_shape = [_flat(gold.inputs, leaf.tensor.shape) for gold in golds]
         answer = judge_power([gold.expected[leaf.path] for gold in golds], bound, same_shape[0])
         if answer:

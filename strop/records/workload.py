@@ -106,7 +106,7 @@ class Description(Record):
     ``mutates`` lists input paths that the reference writes to, ``updates`` the buffers (running statistics);
     ``aliases`` output paths that share memory with an input; ``random_ops`` operators that draw random numbers;
     ``constants`` the numbers that occur in the graph (so that a clamp can be made to clamp); ``structure`` the
-    output's pytree as text.
+    output's pytree as text; ``mode`` the mode in which it ran, which a workload's own declaration may have decided.
     """
 
     parameters: tuple[Leaf, ...]
@@ -121,4 +121,5 @@ class Description(Record):
     samples: int = 1
     structure: str = ""
     has_acceptance: bool = False
+    mode: Mode = Mode.TRAIN
     notes: tuple[str, ...] = ()

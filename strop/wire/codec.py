@@ -18,14 +18,14 @@ _TAGS = ("ask", "reply", "event", "evidence", "form", "decision", "outcome")
 
 
 @cache
-def _adapter(kind: Any) -> TypeAdapter[Any]:  # noqa: ANN401  (unions are not types to a type checker)
+def _adapter(kind: Any) -> TypeAdapter[Any]:
     """Members of a union of records are told apart by the tag that they all carry, so that errors name one member."""
     members = get_args(kind)
     tags = [tag for tag in _TAGS if members and all(tag in getattr(m, "__dataclass_fields__", {}) for m in members)]
     return TypeAdapter(Annotated[kind, Field(discriminator=tags[0])] if tags else kind)
 
 
-def encode(record: object, kind: Any = None) -> bytes:  # noqa: ANN401
+def encode(record: object, kind: Any = None) -> bytes:
     """JSON of a record; pass the union as ``kind`` where the record is one of several."""
     return _adapter(kind or type(record)).dump_json(record)
 

@@ -1,0 +1,110 @@
+"""The referee on its own: ``verify`` says whether a candidate is right, ``compare`` also how its time relates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from strop.api.asking import Asked
+from strop.api.workloads import candidate_named, workload_named
+from strop.checks._base import Rules
+from strop.pipeline.judge import VERIFICATION, Floor, judge
+from strop.pipeline.stations import LocalStations
+from strop.records.candidate import Candidate
+from strop.records.decision import Judgement
+from strop.records.measurement import Comparison
+from strop.records.target import Target
+from strop.records.verdict import Inconclusive, Verdict
+from strop.records.workload import Workload
+from strop.wiring import House, find_target, open_house, open_stations
+
+ADMISSION = "admission"
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ruling:
+    """A verdict with everything that it holds for; ``comparison`` is None when nothing was timed."""
+
+    workload: Workload
+    target: Target
+    contract: str
+    candidate: Candidate
+    verdict: Verdict
+    comparison: Comparison | None = None
+
+    @property
+    def passed(self) -> bool:
+        """True when the candidate is right."""
+        return self.verdict.outcome == "passed"
+
+
+def silent(_: str) -> None:
+    """Nobody watches."""
+
+
+def verify_named(workload: str, candidate: str, asked: Asked, say: Say = silent) -> Ruling:
+    """Judge what was typed; nothing is timed."""
+    return _rule_named(workload, candidate, asked, say, timed=False)
+
+
+def compare_named(workload: str, candidate: str, asked: Asked, say: Say = silent) -> Ruling:
+    """Judge what was typed and, when it is right, time it against the best baseline in fresh processes."""
+    return _rule_named(workload, candidate, asked, say, timed=True)
+
+
+def _rule_named(typed: str, typed_candidate: str, asked: Asked, say: Say, *, timed: bool) -> Ruling:
+    asked.checked()
+    with open_house(asked.store) as house:
+        target = find_target(asked.target, house.settings)
+        workload = workload_named(typed, house, target, asked.chosen_mode(), asked.suite)
+        candidate = candidate_named(typed_candidate, workload)
+        return rule(house, workload, candidate, target, asked, say, timed=timed)
+
+
+def rule(
+    house: House, workload: Workload, candidate: Candidate, target: Target, asked: Asked, say: Say, *, timed: bool
+) -> Ruling:
+    """Have one candidate judged in fresh processes.
+
+    Raises:
+        BadWorkload: the workload's own code does not load, raises, or makes NaN.
+        WorkloadInconclusive: no baseline could be built.
+    """
+    request = asked.checked()
+    with open_stations(house, workload, target, request) as (stations, _):
+        say("loading the workload behind the wall")
+        stations.describe()
+        say("checking that a wrong answer would be noticed")
+        admitted = stations.admit()
+        if admitted.admissible:
+            judgement = _timed(stations, candidate, say) if timed else _judged(stations, candidate, say)
+        else:
+            judgement = Judgement(verdict=_not_admitted(candidate, stations.wall.isolation, admitted.because))
+    return Ruling(
+        workload=workload,
+        target=target,
+        contract=request.contract.name,
+        candidate=candidate,
+        verdict=judgement.verdict,
+        comparison=judgement.comparison,
+    )
+
+
+def _judged(stations: LocalStations, candidate: Candidate, say: Say) -> Judgement:
+    say("judging the candidate")
+    rules = Rules(contract=stations.contract, forbid=stations.request.forbid)
+    nothing = Floor(minimal_bytes=0, product_flop=0)
+    return judge(stations.court, candidate, rules, stations.conditions, nothing, VERIFICATION)
+
+
+def _timed(stations: LocalStations, candidate: Candidate, say: Say) -> Judgement:
+    say("timing the baselines")
+    found = stations.baselines()
+    say(f"the one to beat is {found.best}; judging and timing the candidate in fresh processes")
+    return stations.judge(candidate, fresh=True)
+
+
+def _not_admitted(candidate: Candidate, isolation: str, because: str) -> Verdict:
+    finding = Inconclusive(check=ADMISSION, because=because)
+    return Verdict(candidate_id=candidate.id, findings=(finding,), isolation=isolation)

@@ -1,0 +1,118 @@
+"""What the ledger remembers: runs, candidates, kernels, reports. Nothing here starts a process."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from strop.errors import UnknownName
+from strop.records.profile import KernelProfile
+from strop.records.result import RunResult
+from strop.report.pages import html_page, markdown_page
+from strop.report.story import CandidateStory, Story, told
+from strop.storage.ledger import SqlLedger
+from strop.supervisor.result import summarise
+from strop.wiring import open_house, write_whole
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Done:
+    """A run as a reader needs it: its story for the details, its result for the outcome."""
+
+    story: Story
+    result: RunResult
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownCandidate:
+    """A candidate as the newest of its runs tells it."""
+
+    story: CandidateStory
+    runs: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownKernel:
+    """A kernel of the compiler's version in one run."""
+
+    run: str
+    kernel: KernelProfile
+
+
+Found = Done | KnownCandidate | KnownKernel
+
+
+def read_run(ledger: SqlLedger, name: str) -> Done:
+    """A run by its id or by enough of its beginning.
+
+    Raises:
+        UnknownName: no run begins so, or several do.
+    """
+    run = full_id(name, ledger.runs())
+    events = list(ledger.events(run))
+    return Done(story=told(events), result=summarise(events))
+
+
+def full_id(name: str, runs: Sequence[str]) -> str:
+    """The run that ``name`` is the id or an unambiguous beginning of; ``last`` is the newest."""
+    if name == "last" and runs:
+        return runs[0]
+    if name in runs:
+        return name
+    fitting = [run for run in runs if run.startswith(name)]
+    if len(fitting) == 1:
+        return fitting[0]
+    raise UnknownName("run" if not fitting else "single run", name, fitting or runs)
+
+
+def all_runs(store: str | None = None) -> list[RunResult]:
+    """Every run of the ledger, newest first."""
+    with open_house(store) as house:
+        return [read_run(house.ledger, run).result for run in house.ledger.runs()]
+
+
+def find(name: str, store: str | None = None) -> Found:
+    """A run, a candidate (``c-...``), or a kernel of a run (``RUN/KERNEL``).
+
+    Raises:
+        UnknownName: the ledger knows nothing of that name.
+    """
+    with open_house(store) as house:
+        if name.startswith("c-"):
+            return _candidate(house.ledger, name)
+        run, slash, kernel = name.partition("/")
+        done = read_run(house.ledger, run)
+    return _kernel(done, kernel) if slash else done
+
+
+def _candidate(ledger: SqlLedger, name: str) -> KnownCandidate:
+    runs = ledger.runs_about(name)
+    if not runs:
+        known = [each for run in ledger.runs()[:20] for each in read_run(ledger, run).story.candidates]
+        raise UnknownName("candidate", name, known)
+    return KnownCandidate(story=read_run(ledger, runs[0]).story.candidates[name], runs=tuple(runs))
+
+
+def _kernel(done: Done, name: str) -> KnownKernel:
+    kernels = done.story.profiled.profile.kernels if done.story.profiled else ()
+    for kernel in kernels:
+        if kernel.name == name:
+            return KnownKernel(run=done.story.run, kernel=kernel)
+    raise UnknownName("kernel", name, [kernel.name for kernel in kernels])
+
+
+def write_report(name: str, output: Path | None = None, store: str | None = None) -> tuple[Path, str]:
+    """Write a run's report and return where, and the run's full id; Markdown where the name ends in ``.md``.
+
+    Raises:
+        UnknownName: no such run.
+        StoreError: the file cannot be written.
+    """
+    with open_house(store) as house:
+        done = read_run(house.ledger, name)
+    place = output or Path(f"{done.story.run}.html")
+    story, result = done.story, done.result
+    page = markdown_page(story, result) if place.suffix == ".md" else html_page([(story, result)])
+    write_whole(place, page.encode())
+    return place, done.story.run

@@ -1,0 +1,110 @@
+"""The main job from the words of the command line: make or take up a run, and carry it to its end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from strop.api.asking import Asked
+from strop.api.reading import Done, full_id
+from strop.api.workloads import workload_named
+from strop.errors import NotSupported, UsageError
+from strop.ports import Listener
+from strop.records.event import Request, RunStarted
+from strop.records.target import Target
+from strop.records.workload import SourceKind, Workload
+from strop.report.story import Story, told
+from strop.searches import SHELF as SEARCHES
+from strop.sources.text import digest_of, read_bytes
+from strop.supervisor.loop import Job, optimize
+from strop.wiring import House, find_target, open_house, open_stations
+
+
+def no_agents(agents: str) -> None:
+    """Refuse a model's name: this version has no agents, and going on without them is not what was asked.
+
+    Raises:
+        NotSupported: anything but ``off``.
+    """
+    if agents != "off":
+        raise NotSupported(
+            f"--agents {agents}: this version has no agents yet. Use --agents off; the catalogue then works alone."
+        )
+
+
+def optimize_named(
+    typed: str | None, asked: Asked, *, resume: str | None = None, watch: Listener | None = None
+) -> Done:
+    """Optimise what was typed, or go on with a run.
+
+    Raises:
+        UsageError: neither a workload nor a run, or a run that cannot be gone on with like this.
+        BadWorkload: the workload's code does not load or raises.
+    """
+    watchers = [watch] if watch is not None else []
+    if resume is not None:
+        return _resume(typed, asked, resume, watchers)
+    if typed is None:
+        raise UsageError("Name a workload: strop optimize path/to/file.py, or --resume RUN to go on with a run.")
+    request = asked.checked()
+    with open_house(asked.store) as house:
+        _not_disabled(house)
+        target = find_target(asked.target, house.settings)
+        workload = workload_named(typed, house, target, asked.chosen_mode(), asked.suite)
+        return carry_out(house, house.ledger.new_run(), workload, target, request, watchers)
+
+
+def _resume(typed: str | None, asked: Asked, name: str, watchers: Sequence[Listener]) -> Done:
+    """The same workload, target and request as before; only what was said again is compared with the ledger's."""
+    with open_house(asked.store, create=False) as house:
+        _not_disabled(house)
+        run = full_id(name, house.ledger.runs())
+        before = told(house.ledger.events(run)).started
+        if before is None:
+            raise UsageError(f"Run {run} never started: begin a new one.")
+        target = find_target(asked.target or before.target.name, house.settings)
+        if typed is None:
+            workload = before.workload
+        else:
+            mode = asked.chosen_mode() or before.workload.mode
+            workload = workload_named(typed, house, target, mode, asked.suite)
+        unchanged(workload)
+        return carry_out(house, run, workload, target, asked.checked(before.request), watchers)
+
+
+def _not_disabled(house: House) -> None:
+    if house.settings.disabled:
+        raise UsageError("STROP_DISABLE is set, which switches Strop off: unset it and run again.")
+
+
+def unchanged(workload: Workload) -> None:
+    """Make sure that the workload's file is still the one that the run was about.
+
+    Raises:
+        UsageError: it has changed.
+        BadWorkload: it is gone.
+    """
+    source = workload.source
+    if source.kind is SourceKind.FACTORY:
+        return
+    if digest_of(read_bytes(Path(source.where), UsageError)) != source.digest:
+        raise UsageError(f"'{source.where}' has changed since the run began: start a new run.")
+
+
+def carry_out(
+    house: House, run: str, workload: Workload, target: Target, request: Request, watchers: Sequence[Listener]
+) -> Done:
+    """Carry one run to its end; what was kept so far is in the result however it ends."""
+    with open_stations(house, workload, target, request) as (stations, _):
+        started = RunStarted(workload=workload, target=target, request=request, conditions=stations.conditions)
+        job = Job(
+            run=run,
+            started=started,
+            ledger=house.ledger,
+            stations=stations,
+            search=SEARCHES.get(request.search),
+            listeners=tuple(watchers),
+        )
+        result = optimize(job)
+    story: Story = told(house.ledger.events(run))
+    return Done(story=story, result=result)

@@ -1,0 +1,56 @@
+"""What the compiler made of a workload: the stations up to the catalogue, told as a Story; nothing is judged."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from strop.api.asking import Asked
+from strop.api.workloads import workload_named
+from strop.pipeline.stations import LocalStations
+from strop.ports import Listener
+from strop.records.event import Event, Happening, RunStarted
+from strop.report.story import Story
+from strop.wiring import find_target, open_house, open_stations
+
+
+class _Teller:
+    """Turns happenings into events that are in no ledger: nothing is judged here, so nothing needs to be remembered."""
+
+    def __init__(self, watch: Listener | None) -> None:
+        self.story = Story()
+        self._watch = watch
+        self._count = 0
+
+    def tell(self, what: Happening) -> None:
+        self._count += 1
+        event = Event(run="profile", sequence=self._count, at=datetime.now(UTC).isoformat(), what=what)
+        self.story.hear(event)
+        if self._watch is not None:
+            self._watch.heard(event)
+
+
+def profile_named(typed: str, asked: Asked, watch: Listener | None = None) -> Story:
+    """Survey what was typed.
+
+    Raises:
+        BadWorkload: the workload's own code does not load or raises.
+    """
+    request = asked.checked()
+    with open_house(asked.store) as house:
+        target = find_target(asked.target, house.settings)
+        workload = workload_named(typed, house, target, asked.chosen_mode(), asked.suite)
+        teller = _Teller(watch)
+        with open_stations(house, workload, target, request) as (stations, _):
+            teller.tell(RunStarted(workload=workload, target=target, request=request, conditions=stations.conditions))
+            _survey(stations, teller)
+    return teller.story
+
+
+def _survey(stations: LocalStations, teller: _Teller) -> None:
+    """A workload on which nothing could be judged can still be looked at, so admission does not end this."""
+    teller.tell(stations.describe())
+    teller.tell(stations.admit())
+    teller.tell(stations.capture())
+    teller.tell(stations.baselines())
+    teller.tell(stations.profile())
+    teller.tell(stations.catalogue())

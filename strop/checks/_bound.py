@@ -1,0 +1,117 @@
+"""The bound that every value is held to, and the sentence that says how it was broken."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from strop.checks._base import Rules
+from strop.records.evidence import Distribution, ErrorQuantiles, LeafErrors, ValuesEvidence
+from strop.records.verdict import Failed, Finding, Inconclusive, Passed, Skipped
+
+STATE_PREFIX = "state:"
+QUANTILE_NAMES = ("median", "99 % quantile", "99.9 % quantile", "maximum")
+
+# Inputs that hold equal values on purpose: which of several equal elements an index names is then nobody's promise.
+_WITH_TIES = frozenset(
+    {
+        Distribution.TIES,
+        Distribution.CONSTANT_ROWS,
+        Distribution.HALF_ZEROS,
+        Distribution.SMALL_INTEGERS,
+        Distribution.SPECIAL,
+    }
+)
+_HOW = {
+    Distribution.OWN: "inputs of the workload's own generator",
+    Distribution.NORMAL: "standard normal inputs",
+    Distribution.UNIFORM: "inputs uniform in (0, 1)",
+    Distribution.SCALED: "inputs scaled by a power of two",
+    Distribution.NEGATED: "negated inputs",
+    Distribution.OUTLIER_CHANNELS: "inputs with outlier channels",
+    Distribution.LOG_NORMAL: "log-normal inputs",
+    Distribution.HALF_ZEROS: "inputs half of which are zero",
+    Distribution.CONSTANT_ROWS: "inputs with constant rows",
+    Distribution.ROW_OFFSETS: "inputs with a large offset per row",
+    Distribution.TIES: "inputs with ties",
+    Distribution.BEYOND_CONSTANTS: "inputs beyond the workload's own constants",
+    Distribution.SMALL_INTEGERS: "small whole numbers as inputs",
+    Distribution.SPECIAL: "inputs with NaN, Inf, -0.0 or denormals",
+}
+
+
+def allowed(leaf: LeafErrors, factor: float) -> tuple[float, float, float, float]:
+    """What each quantile of the candidate's error may be.
+
+    ``factor`` times the larger of the baseline's and the honest model's error, plus the smallest error that counts.
+    """
+    p50, p99, p999, largest = (
+        factor * max(baseline, honest) + leaf.floor
+        for baseline, honest in zip(leaf.baseline.as_tuple(), leaf.honest.as_tuple(), strict=True)
+    )
+    return p50, p99, p999, largest
+
+
+def breach(leaf: LeafErrors, factor: float, distribution: Distribution) -> str:
+    """How a leaf breaks the bound, as a sentence; empty when it keeps it.
+
+    Classes first (NaN, +Inf, -Inf, finite), then equality of integers and booleans, then the four quantiles. All are asserted
+    positively, so a NaN among the figures is a breach.
+    """
+    worst = f" Worst at {leaf.worst}." if leaf.worst else ""
+    if not leaf.mask_mismatches <= leaf.baseline_mask_mismatches:
+        return (
+            f"{leaf.path}: {leaf.mask_mismatches} of {leaf.elements} elements are NaN or Inf where the reference is not, "
+            f"or finite where it is.{worst}"
+        )
+    equal = int(factor * max(leaf.baseline_exact_mismatches, leaf.honest_exact_mismatches))
+    if not (leaf.exact_mismatches <= equal or distribution in _WITH_TIES):
+        return f"{leaf.path}: {leaf.exact_mismatches} of {leaf.elements} elements differ; {equal} may.{worst}"
+    limits = allowed(leaf, factor)
+    errors = leaf.candidate.as_tuple()
+    if all(error <= limit for error, limit in zip(errors, limits, strict=True)):
+        return ""
+    place = next(index for index in range(4) if not errors[index] <= limits[index])
+    return _too_far(leaf, place, factor) + worst
+
+
+def _too_far(leaf: LeafErrors, place: int, factor: float) -> str:
+    def figure(of: ErrorQuantiles) -> float:
+        return of.as_tuple()[place]
+
+    return (
+        f"{leaf.path}: the {QUANTILE_NAMES[place]} of the error against fp64 is {figure(leaf.candidate):.3g}; allowed is "
+        f"{allowed(leaf, factor)[place]:.3g} ({factor:g} times the larger of {figure(leaf.baseline):.3g}, the baseline's, "
+        f"and {figure(leaf.honest):.3g}, honest rounding's)."
+    )
+
+
+def is_state(leaf: LeafErrors) -> bool:
+    """True for state that the workload changes (buffers, mutated inputs), False for outputs."""
+    return leaf.path.startswith(STATE_PREFIX)
+
+
+def judge_leaves(
+    check: str, evidence: ValuesEvidence, leaves: Iterable[LeafErrors], rules: Rules, *, when: str, advice: str
+) -> Finding:
+    """Hold leaves to the bound. ``when`` opens the sentence of a failure, ``advice`` closes it.
+
+    Without leaves: Inconclusive for outputs, since a run without any shows nothing.
+    """
+    judged = list(leaves)
+    if not judged:
+        return Inconclusive(check=check, because="No output was compared, so nothing was seen. Report this as a fault.")
+    for leaf in judged:
+        if sentence := breach(leaf, rules.error_factor, evidence.case.distribution):
+            return Failed(check=check, because=f"{when}, {described(evidence)}: {sentence} {advice}".strip())
+    return Passed(check=check, because=f"{len(judged)} tensors within {rules.error_factor:g} times honest rounding")
+
+
+def described(evidence: ValuesEvidence) -> str:
+    """The case in words, without what must stay secret."""
+    draw = evidence.case.parameters_draw
+    return f"on {_HOW[evidence.case.distribution]}" + (f" and re-drawn parameters ({draw})" if draw else "")
+
+
+def nothing_of_that(check: str, what: str) -> Skipped:
+    """The finding of a check that has nothing to look at."""
+    return Skipped(check=check, because=what)

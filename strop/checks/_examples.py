@@ -1,0 +1,71 @@
+"""Evidence for the examples of the checks: small, made by hand, and shared."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from strop.records.evidence import (
+    Case,
+    Circumstance,
+    CrashEvidence,
+    CrashKind,
+    Distribution,
+    ErrorQuantiles,
+    InterfaceEvidence,
+    LeafErrors,
+    Stage,
+    ValuesEvidence,
+)
+from strop.records.tensor import DType, TensorSpec
+from strop.records.workload import Leaf
+
+
+def errors(scale: float) -> ErrorQuantiles:
+    """Quantiles as normal errors have them."""
+    return ErrorQuantiles(p50=0.67 * scale, p99=2.6 * scale, p999=3.3 * scale, max=4.5 * scale)
+
+
+def leaf(path: str = "output", candidate: float = 1e-7, baseline: float = 1e-7, honest: float = 2e-7) -> LeafErrors:
+    """A leaf of 4096 single-precision elements with errors of these sizes."""
+    return LeafErrors(
+        path=path,
+        elements=4096,
+        floor=6e-8,
+        candidate=errors(candidate),
+        baseline=errors(baseline),
+        honest=errors(honest),
+        worst="[3, 17]: got 0.25, expected 1.5",
+    )
+
+
+WITHIN = leaf()
+BEYOND = leaf(candidate=1e-3)
+NAN_FIGURES = replace(WITHIN, candidate=ErrorQuantiles(p50=0.0, p99=0.0, p999=0.0, max=float("nan")))
+MASKED = replace(WITHIN, mask_mismatches=12)
+UNEQUAL = replace(leaf("indices", 0.0, 0.0, 0.0), exact_mismatches=3, worst="[5]: got 7, expected 9")
+
+
+def values(
+    stage: Stage,
+    *leaves: LeafErrors,
+    distribution: Distribution = Distribution.NORMAL,
+    circumstance: Circumstance = Circumstance.PLAIN,
+    draw: int = 0,
+    accepted: bool | None = None,
+) -> ValuesEvidence:
+    """What one case showed."""
+    case = Case(index=1, distribution=distribution, parameters_draw=draw, circumstance=circumstance)
+    return ValuesEvidence(stage=stage, case=case, leaves=leaves, accepted=accepted)
+
+
+def crash(stage: Stage, kind: CrashKind, detail: str) -> CrashEvidence:
+    """How a child ended."""
+    return CrashEvidence(stage=stage, kind=kind, detail=detail)
+
+
+def output(path: str = "output", shape: tuple[int, ...] = (8, 16), dtype: DType = DType.FLOAT32) -> Leaf:
+    """An output's description."""
+    return Leaf(path=path, tensor=TensorSpec(shape=shape, dtype=dtype))
+
+
+GOOD_INTERFACE = InterfaceEvidence(expected=(output(),), got=(output(),))

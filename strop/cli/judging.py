@@ -1,0 +1,98 @@
+"""``strop verify``, ``strop compare`` and ``strop profile``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import typer
+
+from strop.cli import options
+from strop.cli.output import answer, progress_console, words
+
+if TYPE_CHECKING:
+    from strop.api.judging import Ruling
+
+EXIT_CODES = {"passed": 0, "failed": 1, "inconclusive": 3}
+
+
+def register(app: typer.Typer) -> None:
+    """Add this file's commands."""
+    app.command()(verify)
+    app.command()(compare)
+    app.command()(profile)
+
+
+def verify(
+    context: typer.Context,
+    workload: options.Workload,
+    candidate: options.CandidateText,
+    target: options.TargetName = None,
+    contract: options.ContractName = None,
+    mode: options.ModeName = None,
+    suite: options.Suite = None,
+    store: options.Store = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """The referee alone: is this candidate right? Works for anybody's kernel."""
+    from strop.api.asking import Asked
+    from strop.api.judging import verify_named
+
+    asked = Asked(target=target, contract=contract, mode=mode, suite=suite, store=store)
+    _end(context, verify_named(workload, candidate, asked, _say), as_json)
+
+
+def compare(
+    context: typer.Context,
+    workload: options.Workload,
+    candidate: options.CandidateText,
+    target: options.TargetName = None,
+    contract: options.ContractName = None,
+    baseline: options.Baselines = None,
+    mode: options.ModeName = None,
+    suite: options.Suite = None,
+    store: options.Store = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """Verify, then paired timing against the best baseline in fresh processes."""
+    from strop.api.asking import Asked
+    from strop.api.judging import compare_named
+
+    asked = Asked(target=target, contract=contract, baselines=words(baseline), mode=mode, suite=suite, store=store)
+    _end(context, compare_named(workload, candidate, asked, _say), as_json)
+
+
+def profile(
+    context: typer.Context,
+    workload: options.Workload,
+    target: options.TargetName = None,
+    contract: options.ContractName = None,
+    baseline: options.Baselines = None,
+    mode: options.ModeName = None,
+    suite: options.Suite = None,
+    store: options.Store = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """What the compiler made of a workload: kernels, shares of the time, bounds, headroom, proposals."""
+    from strop.api.asking import Asked
+    from strop.api.surveying import profile_named
+    from strop.report.jsons import profile_json
+    from strop.report.live import LiveView
+    from strop.report.terminal import profile_report
+
+    asked = Asked(target=target, contract=contract, baselines=words(baseline), mode=mode, suite=suite, store=store)
+    with LiveView(progress_console()) as view:
+        story = profile_named(workload, asked, view)
+    answer(context, as_json, profile_json(story), profile_report(story))
+
+
+def _say(sentence: str) -> None:
+    progress_console().print(f"{sentence} …", style="dim", markup=False, highlight=False)
+
+
+def _end(context: typer.Context, ruling: Ruling, as_json: bool) -> None:
+    from strop.report.jsons import verdict_json
+    from strop.report.terminal import verdict_report
+
+    value = verdict_json(ruling.verdict, ruling.workload, ruling.target, ruling.contract, ruling.comparison)
+    answer(context, as_json, value, verdict_report(ruling.verdict, ruling.comparison))
+    raise typer.Exit(EXIT_CODES[ruling.verdict.outcome])

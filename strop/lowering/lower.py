@@ -1,0 +1,136 @@
+"""Lowering: a module is compiled through the capture road, with a rewrite of each captured graph on the way to Inductor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch._dynamo import config as dynamo_config
+from torch.fx import GraphModule
+
+from strop.capture.compiler_output import compiler_output
+from strop.capture.graph_record import graph_record
+from strop.capture.placeholders import STATIC
+from strop.capture.recorder import MANY
+from strop.capture.road import compile_through, own_errors
+from strop.errors import NotSupported
+from strop.lowering.frozen import Packed, split_frozen
+from strop.lowering.modes import inductor_options
+from strop.lowering.retrace import fake_inputs, keep_promises, origin_names, output_values, retrace, settle
+from strop.lowering.torch_shims import compile_inference, kernel_origins, patched_options, source_of
+from strop.records.graph import CompilerOutput
+
+Rewrite = Callable[[GraphModule], GraphModule]
+"""Changes a captured graph, in place or not, and returns what is to be compiled."""
+
+
+def unchanged(graph: GraphModule) -> GraphModule:
+    """The empty rewrite: what comes out is what ``torch.compile`` would have made."""
+    return graph
+
+
+@dataclass(frozen=True, slots=True)
+class LoweringOptions:
+    """How the rewritten graph is compiled.
+
+    ``mode`` is a mode of ``torch.compile``; ``inductor`` are Inductor options on top of it, such as ``{"cpp.simdlen": 256}``;
+    ``dynamic`` as in ``torch.compile``; ``observe`` notes from which nodes each kernel came (slower to compile, same code).
+    """
+
+    mode: str = "default"
+    inductor: Mapping[str, Any] = field(default_factory=dict)
+    dynamic: bool | None = None
+    observe: bool = False
+
+
+@dataclass(slots=True)
+class LoweredGraph:
+    """One graph of a lowered module: ids before and after the rewrite, the compiler's output, the packs if there are any."""
+
+    captured_id: str
+    rewritten_id: str
+    wrapper: str
+    output: CompilerOutput | None
+    packed: Packed | None
+
+
+class Lowered:
+    """A drop-in for the module's call. Compiles on the first call; call it under ``torch.no_grad()``."""
+
+    def __init__(self, module: torch.nn.Module, rewrite: Rewrite, options: LoweringOptions) -> None:
+        self.graphs: list[LoweredGraph] = []
+        self._rewrite = rewrite
+        self._options = options
+        self._inductor = inductor_options(options.mode, options.inductor)
+        self._compiled = compile_through(module, self._compile, dynamic=options.dynamic)
+        self._run: Callable[..., Any] = self._first_run
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the module; recompiles by itself when Dynamo's guards ask for it."""
+        return self._run(*args, **kwargs)
+
+    def repack(self) -> None:
+        """Compute again whatever was computed from parameters alone; needed after writes that torch cannot see (``.data``)."""
+        for graph in self.graphs:
+            if graph.packed is not None:
+                graph.packed.repack()
+
+    @property
+    def pack_bytes(self) -> int:
+        """Memory taken by what was computed from parameters alone."""
+        return sum(graph.packed.pack_bytes for graph in self.graphs if graph.packed is not None)
+
+    def _first_run(self, *args: Any, **kwargs: Any) -> Any:
+        # Dynamo counts recompilations per code object, over all modules of a class, and past its limit runs eagerly without a word.
+        limits = dynamo_config.patch(recompile_limit=MANY, accumulated_recompile_limit=MANY)
+        with own_errors(), limits:
+            result = self._compiled(*args, **kwargs)
+        if not self.graphs:
+            raise NotSupported("Dynamo compiled no graph of this module, so the call ran eagerly; `capture` says why.")
+        self._run = self._compiled
+        return result
+
+    def _compile(self, graph: GraphModule, inputs: Sequence[Any]) -> Callable[..., Any]:
+        captured, promised = graph_record(graph), output_values(graph)
+        rewritten = settle(self._rewrite(graph))
+        keep_promises(rewritten, promised)
+        rewritten_id = graph_record(rewritten).id
+        split = split_frozen(rewritten)
+        static = _static_positions(split.rest)
+        with ExitStack() as stack:
+            stack.enter_context(patched_options(self._inductor))
+            origins = stack.enter_context(kernel_origins()) if self._options.observe else None
+            core = retrace(split.rest)
+            names = origin_names(core)
+            compiled = compile_inference(core, fake_inputs(split.rest), static)
+        wrapper = source_of(compiled)
+        seen = None
+        if origins is not None:
+            seen = compiler_output(wrapper, origins=origins, names=names, graph_id=captured.id)
+        packed = Packed(compiled, split) if split.prologue is not None else None
+        self.graphs.append(LoweredGraph(captured.id, rewritten_id, wrapper, seen, packed))
+        return packed or compiled
+
+
+def _static_positions(module: GraphModule) -> list[int]:
+    slots = [node for node in module.graph.nodes if node.op == "placeholder"]
+    return [position for position, node in enumerate(slots) if node.meta.get(STATIC)]
+
+
+def lower(
+    module: torch.nn.Module, rewrite: Rewrite = unchanged, options: LoweringOptions | None = None
+) -> Lowered:
+    """Compile ``module`` with ``rewrite`` applied to each of its captured graphs.
+
+    Args:
+        module: called under ``no_grad``, in the mode (train or eval) that it is in when it is called.
+        rewrite: see :data:`Rewrite`; it is called once per graph and per recompilation.
+        options: mode and Inductor options.
+
+    Raises:
+        UsageError: at once for an unknown mode or option; on the first call when the graph cannot be handled.
+    """
+    return Lowered(module, rewrite, options or LoweringOptions())

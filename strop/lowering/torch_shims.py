@@ -1,0 +1,187 @@
+"""Every private door into Inductor that Strop uses, with the versions of torch for which each was tried.
+
+Past the newest version that was tried, a door closes itself, says so once in the log and through :func:`closed_doors`, and the
+caller takes the public way round. Nothing outside this file imports a private name of Inductor.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any, cast
+
+import torch
+from torch._dynamo.utils import detect_fake_mode
+from torch._guards import TracingContext, tracing
+from torch._inductor import compile_fx as inductor
+from torch._inductor import config as inductor_config
+from torch._inductor import debug as inductor_debug
+from torch._inductor.decomposition import select_decomp_table
+from torch._inductor.virtualized import V
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.fx import GraphModule
+
+log = logging.getLogger("strop.lowering")
+
+Version = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """One private way into torch: what it is for, the versions it was tried with, and what happens without it."""
+
+    purpose: str
+    oldest: Version
+    newest: Version
+    without: str
+
+
+DOORS: Mapping[str, Door] = {
+    "compile_inference": Door(
+        purpose="hand a captured graph to Inductor without a second AOTAutograd around it",
+        oldest=(2, 11),
+        newest=(2, 14),
+        without="compile_fx is used, which costs a few microseconds more per call",
+    ),
+    "kernel_origins": Door(
+        purpose="learn from which graph nodes each kernel came",
+        oldest=(2, 11),
+        newest=(2, 14),
+        without="kernels are described by the operators in their names",
+    ),
+}
+
+_closed: set[str] = set()
+
+
+def torch_version() -> Version:
+    """Major and minor version of the torch that runs."""
+    major, minor = torch.__version__.split(".")[:2]
+    return int(major), int(minor)
+
+
+def is_open(name: str) -> bool:
+    """Whether a private door may be used with this torch; a closed one is logged the first time."""
+    door = DOORS[name]
+    if door.oldest <= torch_version() <= door.newest:
+        return True
+    if name not in _closed:
+        _closed.add(name)
+        log.warning("%s", _notice(door))
+    return False
+
+
+def closed_doors() -> tuple[str, ...]:
+    """One sentence per door that was wanted and found closed, for reports."""
+    return tuple(_notice(DOORS[name]) for name in sorted(_closed))
+
+
+def _notice(door: Door) -> str:
+    tried = "{}.{} to {}.{}".format(*door.oldest, *door.newest)
+    return f"torch {torch.__version__} is outside {tried}, so Strop does not {door.purpose}: {door.without}."
+
+
+def inductor_decompositions() -> dict[Any, Callable[..., Any]]:
+    """The table with which Inductor takes operators apart; it depends on the configuration in force."""
+    return select_decomp_table()
+
+
+def mode_options(mode: str) -> dict[str, Any]:
+    """What a mode of ``torch.compile`` switches on, as Inductor options."""
+    return dict(torch._inductor.list_mode_options(mode))
+
+
+def patched_options(options: Mapping[str, Any]) -> AbstractContextManager[None]:
+    """Inductor's configuration with ``options`` while the block runs."""
+    return cast("AbstractContextManager[None]", inductor_config.patch(dict(options)))
+
+
+def option_names() -> frozenset[str]:
+    """Every option that Inductor of this version knows."""
+    return frozenset(inductor_config.get_config_copy())
+
+
+def compile_inference(graph: GraphModule, inputs: Sequence[Any], static: Sequence[int]) -> Callable[..., Any]:
+    """Let Inductor compile a functional inference graph; the result takes one list of arguments.
+
+    Args:
+        graph: already taken apart by :func:`inductor_decompositions`; it is consumed.
+        inputs: fake tensors and symbolic integers, one per placeholder.
+        static: positions of inputs that keep their address from call to call.
+    """
+    fake_mode = detect_fake_mode(inputs) or FakeTensorMode(allow_non_fake_inputs=True)
+    if not is_open("compile_inference"):
+        return _compile_by_public_way(graph, inputs, fake_mode)
+    with ExitStack() as stack:
+        if inductor_config.cpp_wrapper:
+            stack.enter_context(inductor_config.patch(inductor.get_cpp_wrapper_config()))
+            stack.enter_context(V.set_real_inputs(inputs))
+        stack.enter_context(V.set_fake_mode(fake_mode))
+        graph = inductor._recursive_joint_graph_passes(graph, input_device=_device_of(graph))
+        _keep_output_layouts(graph)
+        compiled = inductor.compile_fx_inner(
+            graph,
+            inputs,
+            static_input_idxs=list(static),
+            cudagraphs=inductor.BoxedBool(inductor_config.triton.cudagraphs),
+            graph_id=next(inductor._graph_counter),
+            is_inference=True,
+            boxed_forward_device_index=inductor.BoxedDeviceIndex(None),
+            cpp_wrapper=inductor_config.cpp_wrapper,
+        )
+    return cast("Callable[..., Any]", compiled)
+
+
+def _compile_by_public_way(
+    graph: GraphModule, inputs: Sequence[Any], fake_mode: FakeTensorMode
+) -> Callable[..., Any]:
+    # A context of its own: compile_fx runs AOTAutograd again, which would overwrite what the outer one left for its caller.
+    with tracing(TracingContext(fake_mode)):
+        compiled = inductor.compile_fx(graph, list(inputs))
+
+    def run(*args: Any) -> Any:
+        return compiled(*args)
+
+    return run
+
+
+def _device_of(graph: GraphModule) -> torch.device:
+    for node in graph.graph.nodes:
+        value = node.meta.get("val")
+        if isinstance(value, torch.Tensor) and value.device.type != "cpu":
+            return value.device
+    return torch.device("cpu")
+
+
+def _keep_output_layouts(graph: GraphModule) -> None:
+    """Tell Inductor that the user sees every output, so that it may not choose other strides for them."""
+    output = graph.graph.output_node()
+    visible = [i for i, value in enumerate(output.args[0]) if isinstance(value, torch.fx.Node)]
+    output.meta["user_visible_output_idxs"] = visible if inductor_config.keep_output_stride else []
+
+
+def source_of(compiled: Callable[..., Any]) -> str:
+    """The text of the wrapper module that Inductor generated; empty for a graph in which nothing is left to compute."""
+    return getattr(compiled, "source_code", "")
+
+
+@contextmanager
+def kernel_origins() -> Any:
+    """While the block runs, compilation notes each kernel's origins; yields a mapping that is complete when it ends.
+
+    Keys are ``<kernel name>:<number>`` as in the wrapper's ``[Provenance debug handles]`` comments, values names of graph nodes.
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    if not is_open("kernel_origins"):
+        yield found
+        return
+    # A cached result was compiled without noting origins, since Inductor leaves this option out of its cache key.
+    options = {"trace.provenance_tracking_level": 1, "fx_graph_cache": False}
+    with inductor_debug.reset_provenance_globals(), inductor_config.patch(options):
+        try:
+            yield found
+        finally:
+            noted = inductor_debug._inductor_triton_kernel_to_post_grad_node_info
+            found.update({kernel: tuple(nodes) for kernel, nodes in noted.items()})

@@ -1,0 +1,189 @@
+"""The sentences that terminal, Markdown and HTML share: the result first, then why, then how to repeat it."""
+
+from __future__ import annotations
+
+import shlex
+
+from strop.records.event import Request, StopReason
+from strop.records.measurement import Comparison
+from strop.records.result import Kept, RunResult
+from strop.records.verdict import Verdict
+from strop.records.workload import Mode, SourceKind, Workload
+from strop.report.phrases import interval_text, legality_text, plural, ratio_text, seconds_text, time_text
+from strop.report.story import Story
+
+_BASELINES = {
+    "eager": "eager PyTorch",
+    "default": "torch.compile",
+}
+
+
+def baseline_text(mode: str) -> str:
+    """A baseline as a person would call it."""
+    return _BASELINES.get(mode, f"torch.compile (mode {mode})")
+
+
+def headline(result: RunResult) -> str:
+    """The result in one sentence."""
+    if result.kept is not None:
+        return kept_sentence(result.kept)
+    if result.reason is None:
+        return f"Run {result.run} has not ended; strop optimize with --resume {result.run} goes on with it."
+    if result.reason is StopReason.INCONCLUSIVE:
+        return f"Inconclusive: {result.because}"
+    if result.baseline is None:
+        return f"No result: {result.because}"
+    stays, tried = baseline_text(result.baseline), plural(result.proposed, "candidate")
+    if result.reason in (StopReason.INTERRUPTED, StopReason.FAULT):
+        return f"Stopped before anything beat {stays}, which stays; {tried} tried: {result.because}."
+    return f"Nothing beat the compiler: {stays} stays; {tried} tried."
+
+
+def kept_sentence(kept: Kept) -> str:
+    """What was won, over what, and whether it was confirmed."""
+    comparison = kept.keep.comparison
+    said = f"{interval_text(comparison)} over {baseline_text(comparison.baseline)}"
+    if kept.confirmed:
+        return f"Kept: {said}."
+    return f"Kept from screening, not yet confirmed in fresh processes: {said}."
+
+
+def kept_facts(kept: Kept) -> list[tuple[str, str]]:
+    """What there is to know about a kept candidate, as (name, value) pairs."""
+    keep = kept.keep
+    comparison, verdict = keep.comparison, keep.verdict
+    what = keep.candidate.recipe or keep.candidate.idea or "source text"
+    return [
+        ("candidate", keep.candidate.id),
+        ("recipe" if keep.candidate.recipe is not None else "idea", what),
+        ("proposed by", str(keep.candidate.origin)),
+        ("legality", legality_text(keep)),
+        ("speedup", interval_text(comparison)),
+        ("one call", f"{time_text(comparison.candidate_ns)} against {time_text(comparison.baseline_ns)}"),
+        ("kernels alone", ratio_text(comparison.kernel_speedup)),
+        ("peak memory", ratio_text(comparison.peak_memory_ratio)),
+        ("error against fp64", error_text(verdict)),
+        ("verdict", f"{verdict.outcome}, isolation {verdict.isolation}, {scope_text(verdict)}"),
+    ]
+
+
+def error_text(verdict: Verdict) -> str:
+    """The candidate's error as a multiple of the baseline's."""
+    if verdict.error_ratio is None:
+        return "not compared"
+    return f"{ratio_text(verdict.error_ratio)} that of the baseline"
+
+
+def scope_text(verdict: Verdict) -> str:
+    """How far a verdict reaches."""
+    shapes = "these exact shapes" if verdict.scope.shapes == "exact" else f"shapes {verdict.scope.shapes}"
+    return f"{shapes}, finite inputs only" if verdict.scope.finite_inputs else shapes
+
+
+def other_classes(result: RunResult) -> list[tuple[str, Kept | None]]:
+    """The best without ``work_removed`` and without what a user could have switched on, where they are not the best."""
+    if result.kept is None:
+        return []
+    named = [
+        ("without work_removed", result.without_work_removed),
+        ("without compiler options", result.without_compiler),
+    ]
+    best = result.kept.keep.candidate.id
+    return [(name, kept) for name, kept in named if kept is None or kept.keep.candidate.id != best]
+
+
+def other_text(kept: Kept | None) -> str:
+    """One of the classes that are scored apart."""
+    if kept is None:
+        return "nothing beat the compiler"
+    candidate = kept.keep.candidate
+    return f"{interval_text(kept.keep.comparison)} with {candidate.recipe or candidate.idea or candidate.id}"
+
+
+def cost_text(result: RunResult) -> str:
+    """What the run cost and why it stopped."""
+    held = seconds_text(result.device_seconds_s)
+    cost = f"{seconds_text(result.wall_seconds_s)}, {held} of them holding the device"
+    return f"{cost}; it stopped because {result.because}" if result.because else cost
+
+
+def conditions_facts(story: Story) -> list[tuple[str, str]]:
+    """Under which conditions the figures were taken."""
+    if story.started is None:
+        return []
+    conditions, target = story.started.conditions, story.started.target
+    versions = ", ".join(f"{name} {version}" for name, version in conditions.versions)
+    return [
+        ("target", f"{target.name}: {target.summary}"),
+        ("machine", conditions.machine),
+        ("device", conditions.device),
+        ("threads", str(conditions.threads)),
+        ("contract", conditions.contract),
+        ("versions", versions),
+    ]
+
+
+def repeat_run(story: Story) -> str:
+    """The command that repeats the run; empty for a live module, which no command line can name."""
+    if story.started is None or story.started.workload.source.kind is SourceKind.LIVE:
+        return ""
+    request = story.started.request
+    words = ["strop", "optimize", *_workload_words(story.started.workload), *_request_words(request)]
+    return shlex.join(words)
+
+
+def repeat_kept(story: Story, result: RunResult) -> str:
+    """The command that judges and times the kept recipe again; empty where there is none."""
+    recipe = result.kept.keep.candidate.recipe if result.kept else None
+    if recipe is None or story.started is None or story.started.workload.source.kind is SourceKind.LIVE:
+        return ""
+    contract = story.started.request.contract.name
+    more = [] if contract == "fp32" else ["--contract", contract]
+    return shlex.join(["strop", "compare", *_workload_words(story.started.workload), recipe, *more])
+
+
+def _workload_words(workload: Workload) -> list[str]:
+    return [workload.name] if workload.mode is Mode.TRAIN else [workload.name, "--mode", str(workload.mode)]
+
+
+def _request_words(request: Request) -> list[str]:
+    plain = Request(contract=request.contract)
+    words = ["--budget", f"{request.budget_s:g}s"]
+    if request.contract.name != "fp32":
+        words += ["--contract", request.contract.name]
+    if request.baselines != plain.baselines:
+        words += ["--baseline", ",".join(request.baselines)]
+    if request.max_memory_ratio != plain.max_memory_ratio:
+        words += ["--max-memory-ratio", f"{request.max_memory_ratio:g}"]
+    if request.max_error_ratio != plain.max_error_ratio:
+        words += ["--max-error-ratio", f"{request.max_error_ratio:g}"]
+    if request.forbid:
+        words += ["--forbid", ",".join(request.forbid)]
+    return [*words, "--seed", str(request.seed)] if request.seed else words
+
+
+def verdict_headline(verdict: Verdict, comparison: Comparison | None) -> str:
+    """The result of ``strop verify`` or ``strop compare`` in one sentence."""
+    objection = verdict.objection
+    if verdict.outcome == "failed" and objection is not None:
+        return f"Failed ({objection.check}): {objection.because}"
+    if verdict.outcome == "inconclusive":
+        because = f"{objection.check}: {objection.because}" if objection else "no check could look at it."
+        return f"Inconclusive ({because})"
+    right = f"Passed: no check found anything wrong; error {error_text(verdict)}."
+    if comparison is None:
+        return right
+    return f"{right} {comparison_sentence(comparison)}"
+
+
+def comparison_sentence(comparison: Comparison) -> str:
+    """What the timing says, in one sentence."""
+    over = baseline_text(comparison.baseline)
+    figure = interval_text(comparison)
+    match str(comparison.decision):
+        case "faster":
+            return f"Faster than {over}: {figure}."
+        case "slower":
+            return f"Not faster than {over}: {figure}."
+        case _:
+            return f"Undecided against {over}: {figure}, which more pairs might settle."

@@ -1,0 +1,222 @@
+"""One child as the line sees it: questions with deadlines, the clock, and a word for every way in which it can end."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from strop.errors import ChildFault
+from strop.records.evidence import CrashEvidence, CrashKind, Stage
+from strop.sandbox.arena import Arena, ArenaSpoiled
+from strop.sandbox.channel import ChildEnded, Deadline, NoAnswer
+from strop.sandbox.process import Process
+from strop.wire import messages as say
+from strop.wire.codec import CodecError, decode, encode
+from strop.wire.frames import GO, Frame, FrameError, FrameKind, pack
+from strop.wire.layout import Layout
+
+Reply = TypeVar("Reply")
+
+MAP_TIMEOUT_S = 120.0
+LAST_WORDS_S = 2.0
+DETAIL_CHARS = 1000
+TAIL_CHARS = 8000
+
+_STAGES: dict[type, Stage] = {
+    say.DrawParameters: Stage.PARAMETERS,
+    say.Deliver: Stage.PARAMETERS,
+    say.DrawInputs: Stage.VALUES,
+    say.Expect: Stage.VALUES,
+    say.Perturb: Stage.VALUES,
+    say.Run: Stage.VALUES,
+    say.Accept: Stage.VALUES,
+    say.AskProfile: Stage.TIME,
+    say.AskMemory: Stage.TIME,
+}
+_WHO = {"workload": "The workload's code", "candidate": "The candidate's code", "strop": "Strop's worker"}
+_NAMES = {
+    say.ChildRole.REFERENCE: "The reference's process",
+    say.ChildRole.BASELINE: "The baseline's process",
+    say.ChildRole.CANDIDATE: "The candidate's process",
+}
+
+
+class Child:
+    """Implements `strop.ports.ChildPort` over a `Process`. Not for use by several threads at once.
+
+    After any fault but RAISED the process is gone, and every further call raises the same fault again. ``stage`` is
+    the stage that faults are put down to; None leaves that to the request.
+    """
+
+    def __init__(self, role: say.ChildRole, process: Process) -> None:
+        self.role = role
+        self.stage: Stage | None = None
+        self._process = process
+        self._fault: ChildFault | None = None
+        self._stopped: NDArray[np.uint8] = np.zeros(0, np.uint8)
+
+    @property
+    def given(self) -> Arena:
+        """Parameters, buffers and inputs: what the parent hands in."""
+        return self._process.given
+
+    @property
+    def made(self) -> Arena:
+        """Outputs and touched state: what the child hands back."""
+        return self._process.made
+
+    def ask(self, request: say.RequestMessage, answer: type[Reply], timeout_s: float) -> Reply:
+        """Send one request and wait for its answer at most ``timeout_s`` seconds.
+
+        Raises:
+            ChildFault: the code behind the wall raised, or the child ended, hung, broke a limit or the format.
+        """
+        default = _STAGES.get(type(request), Stage.BUILD)
+        with self._putting_down(self.stage or default, f"'{request.ask}'", timeout_s):
+            deadline = Deadline.after(timeout_s)
+            self._process.channel.send_frame(Frame(FrameKind.RECORD, encode(request)), deadline)
+            frame = self._process.channel.receive(deadline)
+            if frame.kind is not FrameKind.RECORD:
+                raise FrameError(f"a {frame.kind.name} frame came where an answer was due")
+            return self._understood(answer, frame.body, self.stage or default)
+
+    def map(self, given: Layout, made: Layout) -> None:
+        """Give both arenas their size and have the child map them; may be called again, arenas then grow where they
+        must.
+        """
+        with self._putting_down(self.stage or Stage.BUILD, "the lending of memory", MAP_TIMEOUT_S):
+            self._process.watch.lent_bytes = given.total_bytes + made.total_bytes
+            self.given.resize(given)
+            self.made.resize(made)
+        self.ask(say.Map(given=given, made=made), say.Done, MAP_TIMEOUT_S)
+
+    def time_calls(self, calls: int, timeout_s: float) -> int:
+        """Nanoseconds on the monotonic clock from "go" to the end of our own copy of ``made``; ``stopped`` returns
+        that copy.
+
+        Raises:
+            ChildFault: as for ``ask``.
+        """
+        if self._stopped.size != self.made.bytes.size:
+            self._stopped = np.zeros_like(self.made.bytes)
+            # Touch every page now: the clock must not pay for them.
+            self._stopped.fill(1)
+        go = pack(Frame(FrameKind.GO, GO.pack(calls)))
+        channel, made = self._process.channel, self.made
+        with (
+            self._putting_down(self.stage or Stage.TIME, f"{calls} timed calls", timeout_s),
+            self._process.watch.quiet(),
+        ):
+            deadline = Deadline.after(timeout_s)
+            began_ns = time.monotonic_ns()
+            channel.send(go, deadline)
+            frame = channel.receive(deadline)
+            made.snapshot(self._stopped)
+            ended_ns = time.monotonic_ns()
+            if frame.kind is FrameKind.RECORD:
+                self._understood(say.Raised, frame.body, self.stage or Stage.TIME)
+            if frame.kind is not FrameKind.DONE or frame.body:
+                raise FrameError(f"a {frame.kind.name} frame came where the end of the timed calls was due")
+        return ended_ns - began_ns
+
+    def stopped(self) -> NDArray[np.uint8]:
+        """The copy of ``made`` that the last ``time_calls`` took as its clock stopped; the next one overwrites it."""
+        return self._stopped
+
+    def log_tail(self) -> str:
+        """The end of what the child printed."""
+        return self._process.watch.tail()
+
+    def close(self) -> None:
+        """End the child, everything that it started, and what it was lent; idempotent."""
+        self._process.end()
+
+    def _understood(self, answer: type[Reply], body: bytes, stage: Stage) -> Reply:
+        """The answer, unless it is the news that the code behind the wall raised."""
+        try:
+            reply = decode(answer, body)
+        except CodecError as first:
+            try:
+                reply = decode(say.Raised, body)
+            except CodecError:
+                raise first from None
+        if isinstance(reply, say.Raised):
+            raise ChildFault(self._raised(reply, stage))
+        return cast(Reply, reply)
+
+    def _raised(self, reply: say.Raised, stage: Stage) -> CrashEvidence:
+        kind = CrashKind.INFRASTRUCTURE if reply.who == "strop" else CrashKind.RAISED
+        if kind is CrashKind.RAISED and self._process.watch.over_disk():
+            kind = CrashKind.DISK
+        detail = f"{_WHO[reply.who]} raised {reply.error}: {reply.detail}"
+        return CrashEvidence(
+            stage=stage,
+            kind=kind,
+            detail=_plain(detail, DETAIL_CHARS),
+            log_tail=_plain(reply.trace, TAIL_CHARS, end=True),
+        )
+
+    @contextmanager
+    def _putting_down(self, stage: Stage, what: str, timeout_s: float) -> Iterator[None]:
+        """Turn everything that can happen to the child into one fault, put down to ``stage``."""
+        if self._fault is not None:
+            raise self._fault
+        try:
+            if self._process.channel.has_unasked_answer():
+                raise FrameError("it answered before it was asked")
+            yield
+        except NoAnswer:
+            fault = self._end(
+                stage, CrashKind.TIMEOUT, f"gave no answer to {what} within {timeout_s:g} s and was ended"
+            )
+        except ChildEnded:
+            fault = self._explained(stage, what)
+        except (FrameError, CodecError) as error:
+            fault = self._end(stage, CrashKind.PROTOCOL, f"broke the format in answer to {what}: {error}")
+        except ArenaSpoiled as error:
+            fault = self._end(stage, CrashKind.INFRASTRUCTURE, f"had to be ended: {error}")
+        else:
+            return
+        self._fault = fault
+        raise fault
+
+    def _explained(self, stage: Stage, what: str) -> ChildFault:
+        """Why the pipe went dead: the status comes a moment after it."""
+        status = self._process.status
+        ended = status.wait(LAST_WORDS_S)
+        if not ended:
+            return self._end(stage, CrashKind.PROTOCOL, f"closed its pipe before it answered {what}, and was ended")
+        kind = {
+            "exited": CrashKind.EXITED,
+            "signal": CrashKind.SIGNAL,
+            "lost": CrashKind.SIGNAL,
+            "refused": CrashKind.INFRASTRUCTURE,
+        }[status.end]
+        return self._end(stage, kind, f"{status.sentence()} before it answered {what}")
+
+    def _end(self, stage: Stage, kind: CrashKind, detail: str) -> ChildFault:
+        self._process.kill()
+        self._process.watch.stop()
+        # A broken limit explains everything that followed from it.
+        kind, detail = self._process.watch.breach or (kind, detail)
+        return ChildFault(
+            CrashEvidence(
+                stage=stage,
+                kind=kind,
+                detail=_plain(f"{_NAMES[self.role]} {detail}.", DETAIL_CHARS),
+                log_tail=_plain(self.log_tail(), TAIL_CHARS, end=True),
+            )
+        )
+
+
+def _plain(text: str, limit: int, *, end: bool = False) -> str:
+    """Text from behind the wall without control characters, cut to ``limit`` characters at its end or its beginning."""
+    clean = "".join(mark if mark.isprintable() or mark in "\n\t" else "\ufffd" for mark in text)
+    if len(clean) <= limit:
+        return clean
+    return f"... {clean[-limit:]}" if end else f"{clean[:limit]} ..."

@@ -1,0 +1,178 @@
+"""The keeper of one child: starts it confined, inherits whatever it leaves behind, and ends it all when the parent is
+gone.
+
+Run as a script by `strop.sandbox.process`, with a plan as JSON in its one argument; it uses the standard library
+alone and starts in some ten milliseconds. It makes itself the reaper of all its descendants (prctl(2),
+PR_SET_CHILD_SUBREAPER), so that a daemon that left its session still stands in its process tree; the user's own
+process stays untouched. What confines the child is a list of layers, put on one after the other between fork and
+exec.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import os
+import resource
+import select
+import shutil
+import signal
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NoReturn
+
+PR_SET_PDEATHSIG = 1
+PR_SET_CHILD_SUBREAPER = 36
+PR_SET_NO_NEW_PRIVS = 38
+OOM_SCORE = 500
+CANNOT_START = 127
+
+
+def _prctl(option: int, value: int) -> None:
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(option, value, 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), f"prctl({option}) failed")
+
+
+def _own_session(plan: Mapping[str, Any]) -> None:
+    keeper = os.getppid()
+    os.setsid()
+    # A stop signal ends the run in the parent, which ends its children; a child never decides that for itself.
+    _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if keeper != plan["keeper"] or os.getppid() != keeper:
+        raise OSError("the keeper is gone already")
+
+
+def _resource_limits(plan: Mapping[str, Any]) -> None:
+    for name, value in plan["rlimits"].items():
+        kind = getattr(resource, name)
+        hard = resource.getrlimit(kind)[1]
+        bound = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        resource.setrlimit(kind, (bound, bound))
+
+
+def _first_to_be_killed(plan: Mapping[str, Any]) -> None:
+    # When memory runs out the kernel shall take the child and not the user's process.
+    with contextlib.suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text(str(OOM_SCORE), encoding="ascii")
+
+
+def _no_new_privileges(plan: Mapping[str, Any]) -> None:
+    _prctl(PR_SET_NO_NEW_PRIVS, 1)
+
+
+# Grade C. Namespaces, Landlock and seccomp are further entries; the plan names those that this machine allows.
+LAYERS = {
+    "session": _own_session,
+    "rlimits": _resource_limits,
+    "oom": _first_to_be_killed,
+    "no_new_privileges": _no_new_privileges,
+}
+
+
+def _become_child(plan: Mapping[str, Any], status: int) -> NoReturn:
+    try:
+        null = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(null, 0)
+        os.dup2(plan["output"], 1)
+        os.dup2(plan["output"], 2)
+        os.chdir(plan["folder"])
+        for name in plan["layers"]:
+            LAYERS[name](plan)
+        keep = {0, 1, 2, status, *plan["lent"]}
+        for descriptor in map(int, os.listdir("/proc/self/fd")):
+            if descriptor not in keep:
+                with contextlib.suppress(OSError):
+                    os.close(descriptor)
+        os.set_inheritable(status, False)
+        signal.pthread_sigmask(signal.SIG_SETMASK, set())
+        os.execve(plan["command"][0], plan["command"], plan["environment"])  # noqa: S606  (there is no shell)
+    except (OSError, ValueError, KeyError) as error:
+        os.write(status, f"refused {error}\n".encode())
+        os._exit(CANNOT_START)
+
+
+def _tell(status: int, line: str) -> None:
+    # Nobody listens once the parent is gone.
+    with contextlib.suppress(OSError):
+        os.write(status, f"{line}\n".encode())
+
+
+def _outcome(wait_status: int) -> str:
+    code = os.waitstatus_to_exitcode(wait_status)
+    return f"exited {code}" if code >= 0 else f"signal {-code}"
+
+
+def _reap(child: int, status: int) -> None:
+    with contextlib.suppress(ChildProcessError):
+        while True:
+            pid, wait_status = os.waitpid(-1, os.WNOHANG)
+            if pid == 0:
+                return
+            if pid == child:
+                _tell(status, _outcome(wait_status))
+
+
+def _descendants() -> list[int]:
+    parents: dict[int, int] = {}
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            with contextlib.suppress(OSError, ValueError):
+                fields = Path(f"/proc/{name}/stat").read_bytes().rpartition(b")")[2].split()
+                parents[int(name)] = int(fields[1])
+    found = {os.getpid()}
+    while more := {pid for pid, parent in parents.items() if parent in found} - found:
+        found |= more
+    return sorted(found - {os.getpid()})
+
+
+def _end_everything(plan: Mapping[str, Any], child: int, status: int) -> None:
+    """The parent is gone: leave neither process nor folder."""
+    until = time.monotonic() + 10.0
+    while (left := _descendants()) and time.monotonic() < until:
+        for pid in left:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+        _reap(child, status)
+        time.sleep(0.005)
+    shutil.rmtree(plan["scratch"], ignore_errors=True)
+
+
+def main() -> None:
+    """Start the child of the plan, report its end, and stay until the parent lets go of the life line."""
+    plan = json.loads(sys.argv[1])
+    status, life = plan["status"], plan["life"]
+    # The parent ends its children itself: signals for the terminal's foreground group are not for the keeper.
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    _prctl(PR_SET_CHILD_SUBREAPER, 1)
+    woken, wakes = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+    signal.set_wakeup_fd(wakes, warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    plan["keeper"] = os.getpid()
+    child = os.fork()
+    if child == 0:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD):
+            signal.signal(number, signal.SIG_DFL)
+        _become_child(plan, status)
+    _tell(status, f"started {child}")
+    for descriptor in {plan["output"], *plan["lent"]}:
+        os.close(descriptor)
+    poll = select.poll()
+    poll.register(woken, select.POLLIN)
+    poll.register(life, select.POLLIN)
+    while True:
+        ready = {descriptor for descriptor, _ in poll.poll()}
+        if woken in ready:
+            os.read(woken, 4096)
+            _reap(child, status)
+        if life in ready:
+            _end_everything(plan, child, status)
+            return
+
+
+if __name__ == "__main__":
+    main()

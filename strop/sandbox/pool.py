@@ -1,0 +1,88 @@
+"""Children that are already warm when they are asked for: starting Python and torch takes seconds."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from strop.sandbox.process import Process, Setup
+from strop.sandbox.processes import busy_ticks
+from strop.wire.messages import ChildRole
+
+SETTLE_S = 15.0
+STILL_S = 0.15
+
+
+class Pool:
+    """Keeps at most one spare child per role that was asked for before. A spare has run nothing but imports; no child
+    is used twice.
+
+    While it is held still (``still``) nothing is started ahead, and spares that still warm up are waited for: a clock
+    is running.
+    """
+
+    def __init__(self, setup: Setup, *, ahead: bool = True) -> None:
+        self._recipe = setup
+        self._ahead = ahead
+        self._spares: dict[ChildRole, Process] = {}
+        self._still = 0
+        self._is_closed = False
+        self._lock = threading.Lock()
+
+    def take(self, role: ChildRole) -> Process:
+        """A fresh child, warm where a spare was ready; the next spare starts behind its back."""
+        with self._lock:
+            process = self._spares.pop(role, None)
+            if process is not None and process.status.read():
+                process.end()
+                process = None
+        process = process or Process(role, self._recipe)
+        self._refill(role)
+        return process
+
+    def prepare(self, role: ChildRole) -> None:
+        """Start a spare now, so that the first ``take`` finds it warm."""
+        self._refill(role)
+
+    @contextmanager
+    def still(self) -> Iterator[None]:
+        """Start nothing ahead, and let what was started come to rest first."""
+        with self._lock:
+            self._still += 1
+            waited_for = list(self._spares.values())
+        until_s = time.monotonic() + SETTLE_S
+        for process in waited_for:
+            _settle(process, until_s)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._still -= 1
+
+    def close(self) -> None:
+        """End all spares; idempotent."""
+        with self._lock:
+            self._is_closed = True
+            spares, self._spares = list(self._spares.values()), {}
+        for process in spares:
+            process.end()
+
+    def _refill(self, role: ChildRole) -> None:
+        with self._lock:
+            if self._ahead and not self._still and not self._is_closed and role not in self._spares:
+                self._spares[role] = Process(role, self._recipe)
+
+
+def _settle(process: Process, until_s: float) -> None:
+    """Return when the process has used no processor time for ``STILL_S``: it waits for its first request."""
+    process.status.wait_for_start(1.0)
+    before, since_s = -1, time.monotonic()
+    while time.monotonic() < until_s and not process.status.read():
+        now = busy_ticks(process.status.pid)
+        if now != before:
+            before, since_s = now, time.monotonic()
+        elif now > 0 and time.monotonic() - since_s >= STILL_S:
+            return
+        time.sleep(0.02)

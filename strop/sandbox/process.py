@@ -1,0 +1,168 @@
+"""Starting one child under its keeper, and ending it for certain."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import os
+import resource
+import secrets
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from strop.sandbox.arena import Arena
+from strop.sandbox.channel import Channel
+from strop.sandbox.environment import child_environment
+from strop.sandbox.limits import Limits
+from strop.sandbox.processes import end_tree
+from strop.sandbox.status import Status
+from strop.sandbox.watch import Watch
+from strop.wire.messages import ChildRole
+
+LOG = logging.getLogger(__name__)
+LAUNCHER = Path(__file__).with_name("launcher.py")
+START_S = 5.0
+LAYERS = ("session", "rlimits", "oom", "no_new_privileges")
+
+Command = Callable[[int, int, int, int, ChildRole], Sequence[str]]
+
+
+def worker_command(read: int, write: int, given: int, made: int, role: ChildRole) -> Sequence[str]:
+    """The command line of the worker: the two pipes and the two arenas as descriptor numbers, and whom it works for."""
+    return (
+        sys.executable,
+        "-m",
+        "strop.worker",
+        f"--read={read}",
+        f"--write={write}",
+        f"--given={given}",
+        f"--made={made}",
+        f"--role={role}",
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setup:
+    """How children are made here. ``cache`` is where trusted roles keep their compile caches; ``extra`` joins every
+    environment.
+    """
+
+    limits: Limits
+    threads: int
+    cache: Path | None = None
+    extra: Mapping[str, str] = field(default_factory=dict)
+    command: Command = worker_command
+
+
+class Process:
+    """One child with its keeper, its pipes, its arenas, its scratch folder and its watch. ``end`` leaves nothing of
+    them.
+    """
+
+    def __init__(self, role: ChildRole, setup: Setup) -> None:
+        self.token = secrets.token_hex(16)
+        self.scratch = Path(tempfile.mkdtemp(prefix="strop-"))
+        (self.scratch / "tmp").mkdir()
+        self.given, self.made = Arena("given"), Arena("made")
+        self._is_ended = False
+        with contextlib.ExitStack() as stack:
+            stack.callback(shutil.rmtree, self.scratch, ignore_errors=True)
+            stack.callback(self.given.close)
+            stack.callback(self.made.close)
+            self._start(role, setup)
+            stack.pop_all()
+
+    def _start(self, role: ChildRole, setup: Setup) -> None:
+        with contextlib.ExitStack() as theirs:
+            read, self._requests = _pipe(theirs, keep=1)
+            self._replies, write = _pipe(theirs, keep=0)
+            output, printed = _pipe(theirs, keep=0)
+            status, tells = _pipe(theirs, keep=0)
+            life, self._life = _pipe(theirs, keep=1)
+            lent = (read, write, self.given.descriptor, self.made.descriptor)
+            plan = {
+                "command": list(setup.command(*lent, role)),
+                "environment": self._environment(role, setup),
+                "folder": str(self.scratch),
+                "scratch": str(self.scratch),
+                "rlimits": _rlimits(setup.limits),
+                "layers": LAYERS,
+                "lent": lent,
+                "output": printed,
+                "status": tells,
+                "life": life,
+            }
+            self._keeper = subprocess.Popen(
+                [sys.executable, "-I", "-S", str(LAUNCHER), json.dumps(plan)],
+                env={},
+                cwd="/",
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=printed,
+                pass_fds=(*lent, printed, tells, life),
+                start_new_session=True,
+            )
+        self.status = Status(status)
+        self.channel = Channel(self._requests, self._replies, self.status)
+        self.watch = Watch(
+            output=output, keeper=self._keeper.pid, token=self.token, scratch=self.scratch, limits=setup.limits
+        )
+        self.watch.start()
+
+    def _environment(self, role: ChildRole, setup: Setup) -> dict[str, str]:
+        trusted = role is not ChildRole.CANDIDATE
+        return child_environment(
+            scratch=self.scratch,
+            token=self.token,
+            threads=setup.threads,
+            cache=setup.cache if trusted else None,
+            extra=setup.extra,
+        )
+
+    def kill(self) -> None:
+        """End everything that the child started; its pipes and arenas stay, so that its end can be looked at."""
+        # What has not started yet could not be found.
+        self.status.wait_for_start(START_S)
+        left = end_tree(self._keeper.pid, self.token)
+        if left:
+            LOG.warning("processes %s of a child could not be ended", sorted(left))
+
+    def end(self) -> None:
+        """End the child, whatever it left behind, its keeper, its scratch folder and its memory; idempotent."""
+        if self._is_ended:
+            return
+        self._is_ended = True
+        self.kill()
+        self._keeper.kill()
+        self._keeper.wait()
+        self.kill()
+        self.watch.stop()
+        for descriptor in (self._requests, self._replies, self.status.descriptor, self._life):
+            os.close(descriptor)
+        self.given.close()
+        self.made.close()
+        shutil.rmtree(self.scratch, ignore_errors=True)
+
+
+def _pipe(theirs: contextlib.ExitStack, keep: int) -> tuple[int, int]:
+    """A pipe of which the child's end is closed here when it has been handed over."""
+    ends = os.pipe2(os.O_CLOEXEC)
+    theirs.callback(os.close, ends[1 - keep])
+    return ends
+
+
+def _rlimits(limits: Limits) -> dict[str, int]:
+    bounds = {
+        "RLIMIT_CORE": 0,
+        "RLIMIT_FSIZE": limits.disk_bytes,
+        "RLIMIT_NOFILE": min(limits.open_files, resource.getrlimit(resource.RLIMIT_NOFILE)[1]),
+    }
+    if limits.address_bytes is not None:
+        bounds["RLIMIT_AS"] = limits.address_bytes
+    return bounds

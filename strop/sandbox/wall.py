@@ -1,0 +1,96 @@
+"""The wall on this machine: fresh children on demand, and the lock of each device."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+
+from strop.sandbox.child import Child
+from strop.sandbox.lease import Lease
+from strop.sandbox.limits import Limits, machine_limits
+from strop.sandbox.pool import Pool
+from strop.sandbox.process import Command, Setup, worker_command
+from strop.settings import Settings
+from strop.wire.messages import ChildRole
+
+
+class LocalWall:
+    """Implements `strop.ports.WallPort` with processes of this machine, at isolation grade C: a process, and no more.
+
+    ``trusted_cache`` is a folder in which reference and baseline keep their compile caches from run to run; a
+    candidate always has a private one. ``ahead`` starts the next child before it is asked for. ``extra`` joins the
+    environment of every child. Use it as a context, or ``close`` it.
+    """
+
+    isolation = "C"
+
+    def __init__(
+        self,
+        settings: Settings,
+        limits: Limits | None = None,
+        *,
+        threads: int | None = None,
+        trusted_cache: Path | None = None,
+        ahead: bool = True,
+        extra: Mapping[str, str] | None = None,
+        command: Command = worker_command,
+    ) -> None:
+        self.limits = limits or machine_limits()
+        self._locks = settings.home / "locks"
+        setup = Setup(
+            limits=self.limits,
+            threads=threads or settings.threads,
+            cache=trusted_cache,
+            extra=extra or {},
+            command=command,
+        )
+        self._pool = Pool(setup, ahead=ahead)
+        self._leases: dict[str, Lease] = {}
+        self._guard = threading.Lock()
+
+    @contextmanager
+    def child(self, role: ChildRole) -> Iterator[Child]:
+        """A fresh process for ``role``; leaving the context ends it and everything that it started."""
+        child = Child(role, self._pool.take(role))
+        try:
+            yield child
+        finally:
+            child.close()
+
+    def prepare(self, *roles: ChildRole) -> None:
+        """Start children for these roles now; they warm up while the caller does something else."""
+        for role in roles:
+            self._pool.prepare(role)
+
+    @contextmanager
+    def device_lock(self, device: str) -> Iterator[None]:
+        """Exclusive use of ``device`` across processes; while it is held, no child is started ahead.
+
+        Raises:
+            StoreError: the lock file cannot be made.
+        """
+        with self._lease(device).hold(), self._pool.still():
+            yield
+
+    def held_s(self, device: str) -> float:
+        """Seconds for which this wall has held ``device``."""
+        return self._lease(device).held_s
+
+    def close(self) -> None:
+        """End the children that were started ahead; idempotent."""
+        self._pool.close()
+
+    def __enter__(self) -> LocalWall:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _lease(self, device: str) -> Lease:
+        with self._guard:
+            return self._leases.setdefault(device, Lease(self._locks, device))

@@ -1,0 +1,164 @@
+"""The ledger: every event of every run, written once, in order, never changed."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+
+import sqlalchemy as sa
+from sqlalchemy.exc import IntegrityError
+
+from strop.errors import StoreError
+from strop.records.event import Event, Happening
+from strop.storage.engine import peeking_engine, server_engine, sqlite_engine, writing
+from strop.storage.migrate import bring_up_to_date, refuse_newer, revision_of
+from strop.storage.places import is_url, ledger_file, new_run_id
+from strop.storage.schema import EVENTS, VIEWS, headline
+from strop.storage.troubles import explained
+from strop.wire.codec import CodecError, decode, encode
+
+ATTEMPTS = 20
+"""How often an append is tried when another process takes the number first; on SQLite the lock rules that out."""
+
+
+class SqlLedger:
+    """A LedgerPort over SQL. Close it, or use it as a context manager.
+
+    Every method raises StoreError when the database refuses; the message says who must do what.
+    """
+
+    def __init__(self, engine: sa.Engine, place: str) -> None:
+        self.engine = engine
+        self.place = place
+
+    def append(self, run: str, what: Happening) -> Event:
+        """Write one event durably; when this returns, neither a kill nor a power cut takes it away."""
+        body = encode(what, Happening).decode()
+        columns = dataclasses.asdict(headline(what))
+        with explained(self.place):
+            for attempt in range(ATTEMPTS):
+                at = datetime.now(UTC).isoformat(timespec="milliseconds")
+                try:
+                    with writing(self.engine).begin() as connection:
+                        sequence = self._last(connection, run) + 1
+                        row = {"run": run, "sequence": sequence, "at": at, "kind": what.event, "body": body, **columns}
+                        connection.execute(EVENTS.insert(), row)
+                except IntegrityError:
+                    time.sleep(0.002 * 2 ** min(attempt, 6))
+                    continue
+                return Event(run=run, sequence=sequence, at=at, what=what)
+        raise StoreError(f"Another process keeps writing to run {run} in {self.place}. End it, or start a new run.")
+
+    def events(self, run: str) -> Iterator[Event]:
+        """All events of a run in order; none for a run that is not there."""
+        wanted = sa.select(EVENTS.c.sequence, EVENTS.c.at, EVENTS.c.body).where(EVENTS.c.run == run)
+        with explained(self.place), self.engine.connect() as connection:
+            rows = connection.execute(wanted.order_by(EVENTS.c.sequence)).all()
+        for sequence, at, body in rows:
+            yield Event(run=run, sequence=sequence, at=at, what=self._read(body, run, sequence))
+
+    def runs(self) -> Sequence[str]:
+        """Run ids, newest first."""
+        begun = sa.func.min(EVENTS.c.at)
+        wanted = sa.select(EVENTS.c.run).group_by(EVENTS.c.run).order_by(begun.desc(), EVENTS.c.run.desc())
+        with explained(self.place), self.engine.connect() as connection:
+            return tuple(connection.execute(wanted).scalars())
+
+    def runs_about(self, subject: str) -> Sequence[str]:
+        """Runs in which a candidate (``c-...``) or workload (``w-...``) occurs, newest first."""
+        begun = sa.func.max(EVENTS.c.at)
+        wanted = sa.select(EVENTS.c.run).where(EVENTS.c.subject == subject).group_by(EVENTS.c.run)
+        with explained(self.place), self.engine.connect() as connection:
+            return tuple(connection.execute(wanted.order_by(begun.desc(), EVENTS.c.run.desc())).scalars())
+
+    def view(self, name: str) -> Sequence[dict[str, object]]:
+        """The rows of one of the views that people read: ``runs``, ``candidates``, ``kept`` or ``failures``."""
+        if name not in VIEWS:
+            raise ValueError(f"the ledger's views are {', '.join(VIEWS)}, not {name}")
+        with explained(self.place), self.engine.connect() as connection:
+            return [dict(row) for row in connection.execute(sa.text(f"SELECT * FROM {name}")).mappings()]  # noqa: S608 - one of VIEWS
+
+    def new_run(self) -> str:
+        """A run id that this ledger does not hold yet."""
+        taken = set(self.runs())
+        while (run := new_run_id()) in taken:
+            continue
+        return run
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self.engine.dispose()
+
+    def __enter__(self) -> SqlLedger:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _last(self, connection: sa.Connection, run: str) -> int:
+        wanted = sa.select(sa.func.coalesce(sa.func.max(EVENTS.c.sequence), 0)).where(EVENTS.c.run == run)
+        return connection.execute(wanted).scalar_one()
+
+    def _read(self, body: str, run: str, sequence: int) -> Happening:
+        try:
+            return decode(Happening, body)  # type: ignore[arg-type]  # a union is a type to pydantic
+        except CodecError as error:
+            raise StoreError(
+                f"Event {sequence} of run {run} in {self.place} cannot be read ({error}): it was written by another "
+                "version of Strop. Upgrade strop, or start a new run."
+            ) from None
+
+
+def open_ledger(store: str | Path, *, create: bool = True) -> SqlLedger:
+    """Open the ledger at a folder, a file or a database URL; make it where there is none, upgrade it where it is older.
+
+    Raises:
+        StoreError: a newer schema, no permission or space, something else than a ledger, or nothing and not ``create``.
+    """
+    text = str(store)
+    if is_url(text) and not text.startswith("sqlite"):
+        engine = server_engine(text)
+        place = engine.url.render_as_string(hide_password=True)
+    else:
+        wanted = _path_of(text) if is_url(text) else store
+        with explained(str(wanted)):
+            path = ledger_file(wanted)
+        place = str(path)
+        with explained(place):
+            _prepare_file(path, create)
+        engine = sqlite_engine(path)
+    ledger = SqlLedger(engine, place)
+    try:
+        with explained(place):
+            bring_up_to_date(engine, place)
+    except StoreError:
+        ledger.close()
+        raise
+    return ledger
+
+
+def _path_of(url: str) -> str:
+    database = sa.make_url(url).database
+    if not database or database == ":memory:":
+        raise StoreError(
+            f"{url} names no file, and a ledger in memory would forget. Write sqlite:///path/to/ledger.sqlite."
+        )
+    return database
+
+
+def _prepare_file(path: Path, create: bool) -> None:
+    if path.is_file() and path.stat().st_size > 0:
+        # A database of another kind or of a newer schema must not even be switched to write-ahead logging.
+        peek = peeking_engine(path)
+        with peek.connect() as connection:
+            refuse_newer(revision_of(connection, str(path)), str(path))
+    elif create:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    else:
+        raise StoreError(f"There is no ledger at {path}. Run strop optimize first, or name another place with --store.")

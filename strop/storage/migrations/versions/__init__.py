@@ -1,0 +1,1 @@
+"""One file per step of the ledger's schema, in the order of their numbers."""

@@ -1,0 +1,48 @@
+"""The best candidate of each class that is scored apart, and which of them still wait for their confirmation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from strop.records.candidate import Candidate, Origin
+from strop.records.decision import Decision, Keep
+from strop.records.event import Best
+from strop.records.opportunity import Legality
+
+Admits = Callable[[Candidate], bool]
+
+
+def _anything(candidate: Candidate) -> bool:
+    return True
+
+
+def _without_work_removed(candidate: Candidate) -> bool:
+    return Legality.WORK_REMOVED not in candidate.legality
+
+
+def _without_compiler(candidate: Candidate) -> bool:
+    return candidate.origin is not Origin.COMPILER
+
+
+CLASSES: tuple[Admits, ...] = (_anything, _without_work_removed, _without_compiler)
+
+
+def best_of(screened: Mapping[str, Decision], confirmed: Mapping[str, Decision]) -> Best:
+    """The best of each class: the fastest confirmed one; before there is any, the fastest that was not refuted.
+
+    A speedup that chose a candidate flatters it, so what was measured at the confirmation always goes before.
+    """
+    kept, without_work_removed, without_compiler = (_best(admits, screened, confirmed) for admits in CLASSES)
+    return Best(kept=kept, without_work_removed=without_work_removed, without_compiler=without_compiler)
+
+
+def _best(admits: Admits, screened: Mapping[str, Decision], confirmed: Mapping[str, Decision]) -> Keep | None:
+    sure = fastest_first(confirmed.values(), admits)
+    unrefuted = (decision for name, decision in screened.items() if name not in confirmed)
+    return next(iter(sure or fastest_first(unrefuted, admits)), None)
+
+
+def fastest_first(decisions: Iterable[Decision], admits: Admits) -> list[Keep]:
+    """What was kept and is admitted, by measured speedup; equals stay in the order in which they were found."""
+    kept = [decision for decision in decisions if isinstance(decision, Keep) and admits(decision.candidate)]
+    return sorted(kept, key=lambda keep: -keep.comparison.speedup)

@@ -1,0 +1,40 @@
+"""How many seconds a run may take, all its sittings together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+Clock = Callable[[], float]
+
+GRACE_S = 90.0
+"""Seconds beyond the budget in which confirmations may still begin; the first of each class is never left out."""
+
+
+class Budget:
+    """Counts from the run's first event; a resumed run has what its earlier sittings left. ``clock`` gives seconds."""
+
+    def __init__(self, budget_s: float, used_before_s: float, clock: Clock) -> None:
+        self.budget_s = budget_s
+        self._used_before_s = used_before_s
+        self._clock = clock
+        self._began_s = clock()
+
+    @property
+    def used_s(self) -> float:
+        """Seconds used, earlier sittings included."""
+        return self._used_before_s + self._clock() - self._began_s
+
+    @property
+    def left_s(self) -> float:
+        """Seconds left, never below 0."""
+        return max(0.0, self.budget_s - self.used_s)
+
+    @property
+    def spent(self) -> bool:
+        """True when no further candidate may begin. What is in work is finished."""
+        return self.used_s >= self.budget_s
+
+    @property
+    def grace_spent(self) -> bool:
+        """True when no further confirmation may begin either."""
+        return self.used_s >= self.budget_s + GRACE_S

@@ -1,0 +1,45 @@
+"""Taking a run up again: only under the same conditions, and only where something is left to do."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from strop.errors import UsageError
+from strop.records.event import RunStarted, StopReason
+from strop.supervisor.state import RunState
+
+
+def check_resumable(before: RunStarted, now: RunStarted, run: str) -> None:
+    """Refuse to mix measurements that may not be compared. Only the budget may differ.
+
+    Raises:
+        UsageError: with what differs, and that a new run is the way.
+    """
+    if before.workload.id != now.workload.id:
+        raise UsageError(
+            f"Run {run} was about another workload, or '{now.workload.name}' has changed since. Start a new run."
+        )
+    difference = before.conditions.difference(now.conditions)
+    if difference:
+        raise UsageError(
+            f"Run {run} was measured under other conditions ({difference}), and such times are not compared. "
+            "Start a new run, or restore the conditions."
+        )
+    asked = replace(now.request, budget_s=before.request.budget_s)
+    if asked != before.request:
+        names = [name for name in asked.__slots__ if getattr(asked, name) != getattr(before.request, name)]
+        raise UsageError(
+            f"Run {run} was asked for with other options ({', '.join(names)}); only --budget may change. "
+            "Leave them out, or start a new run."
+        )
+
+
+def is_over(state: RunState, budget_s: float) -> bool:
+    """True when resuming could add nothing: all was tried, or nothing can be concluded, or no budget is left."""
+    match state.ended.reason if state.ended else None:
+        case StopReason.NOTHING_LEFT | StopReason.NEAR_CEILING | StopReason.INCONCLUSIVE:
+            return True
+        case StopReason.BUDGET:
+            return state.wall_seconds_s >= budget_s
+        case _:
+            return False

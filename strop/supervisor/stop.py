@@ -1,0 +1,60 @@
+"""Why a run stops: a word for programs and a sentence for people."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from strop.records.event import Best, StopReason
+from strop.searches._base import Brief
+from strop.searches._headroom import CHANGES_THE_WORK, headroom_ns
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """How the search came to its end."""
+
+    reason: StopReason
+    because: str
+
+
+def budget_spent(budget_s: float, judged: int) -> Ending:
+    """The seconds are used up."""
+    more = "" if judged else " before any candidate was judged; give it more with --budget"
+    return Ending(reason=StopReason.BUDGET, because=f"the budget of {budget_s:g} s is used up{more}")
+
+
+def search_over(brief: Brief, best: Best, tried: int) -> Ending:
+    """The search had nothing more to propose: say whether that is because there is nothing more to win."""
+    if not brief.entries:
+        return Ending(reason=StopReason.NOTHING_LEFT, because="no transform applies to this workload")
+    won_ns = brief.baseline_ns * (1 - 1 / best.kept.comparison.speedup) if best.kept else 0.0
+    left_ns = headroom_ns(brief) - won_ns
+    # Where less is computed the old floors say nothing about what is left.
+    floors_hold = best.kept is None or not CHANGES_THE_WORK & set(best.kept.candidate.legality)
+    if floors_hold and left_ns < brief.worth_ns:
+        because = (
+            f"it runs near the ceilings of this machine: {max(0.0, left_ns) / 1e3:.3g} us a call are left above them, "
+            f"and less than {brief.worth_ns / 1e3:.3g} us cannot be told from noise"
+        )
+        return Ending(reason=StopReason.NEAR_CEILING, because=because)
+    if not tried:
+        return Ending(reason=StopReason.NOTHING_LEFT, because="--forbid rules out everything that applies")
+    return Ending(reason=StopReason.NOTHING_LEFT, because="everything that applies was tried")
+
+
+def inconclusive(because: str) -> Ending:
+    """Verdicts on this workload would mean nothing, or this machine cannot give any."""
+    return Ending(reason=StopReason.INCONCLUSIVE, because=because)
+
+
+def interrupted(best: Best, confirmed: Collection[str]) -> Ending:
+    """Somebody pressed Ctrl-C; what is kept by then may not have been confirmed."""
+    sure = best.kept is None or best.kept.candidate.id in confirmed
+    more = "" if sure else "; what is kept passed every check and was faster, but its confirmation did not happen"
+    return Ending(reason=StopReason.INTERRUPTED, because=f"it was interrupted{more}")
+
+
+def fault(because: str) -> Ending:
+    """An error ended the run; it is raised as well."""
+    return Ending(reason=StopReason.FAULT, because=because)

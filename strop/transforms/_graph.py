@@ -1,0 +1,175 @@
+"""Shared tools of the catalogue for reading and changing a captured ATen graph; nothing here knows any one transform."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from typing import Any
+
+import torch
+from torch.fx import Graph, GraphModule, Node
+from torch.utils._pytree import tree_map
+
+from strop.records.graph import Role
+from strop.records.recipe import Scalar, Step
+
+FROZEN = "strop_frozen"
+ROLE = "strop_role"
+FLOATS = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
+aten = torch.ops.aten
+
+
+def calls(graph: GraphModule, *targets: Any) -> Iterator[Node]:
+    """The nodes that call one of ``targets``, in order; a list, so that the graph may change meanwhile."""
+    return iter([node for node in graph.graph.nodes if node.op == "call_function" and node.target in targets])
+
+
+def tensor(node: Any) -> torch.Tensor | None:
+    """The fake tensor that ``node`` yields, or None when it is no node or yields something else."""
+    value = node.meta.get("val") if isinstance(node, Node) else None
+    return value if isinstance(value, torch.Tensor) else None
+
+
+def static(sizes: Iterable[Any]) -> tuple[int, ...] | None:
+    """Sizes as integers, or None when one is symbolic."""
+    listed = tuple(sizes)
+    return tuple(int(size) for size in listed) if all(type(size) is int for size in listed) else None
+
+
+def shape_of(node: Any) -> tuple[int, ...] | None:
+    """The shape of a node's tensor, or None when there is none or a size is symbolic."""
+    value = tensor(node)
+    return None if value is None else static(value.shape)
+
+
+def float_of(node: Any) -> torch.dtype | None:
+    """The element type when ``node`` yields a floating-point tensor."""
+    value = tensor(node)
+    return value.dtype if value is not None and value.dtype in FLOATS else None
+
+
+def on_device(graph: GraphModule, device: str) -> bool:
+    """Whether the graph computes on ``device`` (a type such as ``cpu``)."""
+    found = {value.device.type for node in graph.graph.nodes if (value := tensor(node)) is not None and value.dim() > 0}
+    return found <= {device}
+
+
+def argument(node: Node, position: int, name: str, default: Any = None) -> Any:
+    """An argument of a call, given by position or by name, or the operator's own default."""
+    if position < len(node.args):
+        return node.args[position]
+    return node.kwargs.get(name, default)
+
+
+def only_item(node: Node, index: int) -> Node | None:
+    """The one ``getitem`` that uses a call's tuple of results, when nothing uses any other result; else None."""
+    items = [user for user in node.users if user.target is operator.getitem and user.users]
+    others = [user for user in node.users if user.target is not operator.getitem]
+    if others or len(items) != 1 or items[0].args[1] != index:
+        return None
+    return items[0]
+
+
+def is_mutated(node: Node) -> bool:
+    """Whether the graph writes to this placeholder."""
+    return any(user.target is aten.copy_.default and user.args[0] is node for user in node.users)
+
+
+def of_parameters(node: Any, seen: dict[Node, bool] | None = None) -> bool:
+    """Whether ``node`` is computed from parameters and unchanging buffers alone, so that it may be frozen. None counts as such."""
+    if not isinstance(node, Node):
+        return node is None or isinstance(node, int | float)
+    known: dict[Node, bool] = {} if seen is None else seen
+    if node not in known:
+        known[node] = _of_parameters(node, known)
+    return known[node]
+
+
+def _of_parameters(node: Node, known: dict[Node, bool]) -> bool:
+    if node.op == "placeholder":
+        role, _ = node.meta.get(ROLE, (Role.INPUT, ""))
+        return role in (Role.PARAMETER, Role.BUFFER) and not is_mutated(node)
+    if node.op != "call_function" or not isinstance(node.target, torch._ops.OpOverload):
+        return node.target is operator.getitem and of_parameters(node.args[0], known)
+    random = torch.Tag.nondeterministic_seeded in node.target.tags
+    mutable = node.target._schema.is_mutable
+    return not random and not mutable and all(of_parameters(source, known) for source in node.all_input_nodes)
+
+
+class Builder:
+    """Writes nodes before ``place``, each with the fake tensor that it yields; ``frozen`` ones are computed once per parameters."""
+
+    def __init__(self, graph: Graph, place: Node) -> None:
+        self._graph = graph
+        self._place = place
+
+    def __call__(self, target: Any, *args: Any, **kwargs: Any) -> Node:
+        """Add one call that is part of the computation."""
+        return self._add(target, args, kwargs, frozen=False)
+
+    def frozen(self, target: Any, *args: Any, **kwargs: Any) -> Node:
+        """Add one call that depends on parameters alone."""
+        return self._add(target, args, kwargs, frozen=True)
+
+    def weight(self, freeze: bool) -> Callable[..., Node]:
+        """Either of the two."""
+        return self.frozen if freeze else self.__call__
+
+    def _add(self, target: Any, args: Sequence[Any], kwargs: Mapping[str, Any], *, frozen: bool) -> Node:
+        with self._graph.inserting_before(self._place):
+            node = self._graph.call_function(target, tuple(args), dict(kwargs))
+        node.meta["val"] = yields(target, args, kwargs)
+        if frozen:
+            freeze(node)
+        return node
+
+
+def freeze(node: Node) -> None:
+    """Mark a node, and all that it is computed from, as computed once per delivery of parameters."""
+    if node.op == "call_function" and not node.meta.get(FROZEN):
+        node.meta[FROZEN] = True
+        for source in node.all_input_nodes:
+            freeze(source)
+
+
+def yields(target: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    """What a call yields on fake tensors."""
+    values: tuple[Any, Any] = tree_map(
+        lambda item: item.meta["val"] if isinstance(item, Node) else item, (tuple(args), dict(kwargs))
+    )
+    modes = {
+        value.fake_mode
+        for value in torch.utils._pytree.tree_leaves(values)
+        if isinstance(value, torch._subclasses.FakeTensor)
+    }
+    with modes.pop() if modes else nullcontext(), torch.no_grad():
+        return target(*values[0], **values[1])
+
+
+def replace(old: Node, new: Node) -> None:
+    """Let everything that used ``old`` use ``new``, and drop what nobody uses any more."""
+    for key in ("stack_trace", "nn_module_stack", "source_fn_stack"):
+        if key in old.meta:
+            new.meta.setdefault(key, old.meta[key])
+    old.replace_all_uses_with(new)
+    _drop(old)
+
+
+def _drop(node: Node) -> None:
+    if node.users or node.op != "call_function" or node.is_impure():
+        return
+    sources = node.all_input_nodes
+    node.graph.erase_node(node)
+    for source in sources:
+        _drop(source)
+
+
+def at(node: Node, arguments: Mapping[str, Scalar]) -> bool:
+    """Whether a step's arguments name this place, or no place at all."""
+    return arguments.get("at", node.name) == node.name
+
+
+def step(name: str, node: Node, **arguments: Scalar) -> Step:
+    """The step that repeats a rewrite at ``node``."""
+    return Step(name, (("at", node.name), *arguments.items()))

@@ -1,0 +1,230 @@
+"""The only place that constructs: from settings and names to ledger, target, wall and stations."""
+
+from __future__ import annotations
+
+import logging
+import os
+import pkgutil
+import platform
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from strop.errors import NotSupported, StoreError, UnknownName, UsageError
+from strop.pipeline.stations import LocalStations
+from strop.ports import WallPort
+from strop.records.event import Request
+from strop.records.ids import content_id
+from strop.records.measurement import Conditions
+from strop.records.target import Ceilings, Target
+from strop.records.workload import Workload
+from strop.sandbox.wall import LocalWall
+from strop.settings import Settings, read_settings
+from strop.storage.artefacts import Artefacts
+from strop.storage.ledger import SqlLedger, open_ledger
+from strop.storage.places import artefacts_folder
+from strop.targets import SHELF as TARGETS
+from strop.targets._base import TargetKind
+from strop.wire.codec import CodecError, decode, encode
+
+LOG = logging.getLogger("strop.wiring")
+_VERSIONED = ("strop", "torch", "triton", "numpy")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class House:
+    """What one command works with. ``place`` is where the ledger lives."""
+
+    settings: Settings
+    ledger: SqlLedger
+    artefacts: Artefacts
+    place: str
+
+
+@contextmanager
+def open_house(store: str | None = None, *, create: bool = True) -> Iterator[House]:
+    """Settings, ledger and artefacts; the ledger is closed on leaving.
+
+    Raises:
+        StoreError: the ledger cannot be opened; the message says what to do.
+    """
+    settings = read_settings()
+    place = store or str(settings.home)
+    with open_ledger(place, create=create) as ledger:
+        artefacts = Artefacts(artefacts_folder(place, settings.home))
+        yield House(settings=settings, ledger=ledger, artefacts=artefacts, place=ledger.place)
+
+
+def find_kind(name: str | None) -> TargetKind:
+    """The kind of hardware that was named, else the one in front of us: an accelerator before the CPU.
+
+    Raises:
+        UnknownName: no such target.
+        NotSupported: this machine has no such device.
+    """
+    if name is not None:
+        kind = TARGETS.get(name)
+        if not kind.present():
+            names = ", ".join(each.name for each in TARGETS if each.present())
+            raise NotSupported(
+                f"This machine has no {kind.name} ({kind.summary}). It has: {names or 'no known target'}."
+            )
+        return kind
+    here = [kind for kind in TARGETS if kind.present()]
+    if not here:
+        raise NotSupported(f"No known target is present here; Strop knows {', '.join(TARGETS.names())}.")
+    return min(here, key=lambda kind: (kind.device == "cpu", kind.name))
+
+
+def find_target(name: str | None, settings: Settings, *, recalibrate: bool = False) -> Target:
+    """The target as the other rooms see it, with ceilings that are measured once per machine and then remembered."""
+    kind = find_kind(name)
+    place = _calibration_file(kind, settings)
+    ceilings = None if recalibrate else _remembered(place)
+    if ceilings is None:
+        LOG.info("measuring the ceilings of %s; this happens once per machine", kind.name)
+        ceilings = kind.measure_ceilings(settings.threads)
+        write_whole(place, encode(ceilings))
+    return kind.describe(ceilings, settings.threads)
+
+
+def _calibration_file(kind: TargetKind, settings: Settings) -> Path:
+    key = content_id("t", dict(kind.identity()), settings.threads, _version_of("torch"))
+    return settings.home / "calibration" / f"{kind.name}-{key}.json"
+
+
+def _remembered(place: Path) -> Ceilings | None:
+    try:
+        return decode(Ceilings, place.read_bytes())
+    except FileNotFoundError:
+        return None
+    except CodecError as fault:
+        LOG.warning("%s cannot be read (%s); the ceilings are measured again", place, fault)
+        return None
+
+
+def conditions_of(target: Target, contract: str) -> Conditions:
+    """What must be equal for samples to be compared."""
+    identity = TARGETS.get(target.name).identity()
+    return Conditions(
+        machine=", ".join(f"{key} {value}" for key, value in sorted(identity.items())),
+        device=target.device,
+        threads=target.threads,
+        contract=contract,
+        versions=versions(),
+    )
+
+
+def versions() -> tuple[tuple[str, str], ...]:
+    """Versions of everything whose change makes timings incomparable."""
+    found = {name: _version_of(name) for name in _VERSIONED}
+    found["python"] = platform.python_version()
+    compiler = compiler_version()
+    if compiler:
+        found["c++"] = compiler
+    return tuple(sorted((name, value) for name, value in found.items() if value))
+
+
+def _version_of(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return ""
+
+
+def compiler_version() -> str:
+    """First line of what the C++ compiler that torch.compile would use says about itself; empty when there is none."""
+    compiler = next((path for name in ("c++", "g++", "clang++") if (path := shutil.which(name))), None)
+    if compiler is None:
+        return ""
+    done = subprocess.run([compiler, "--version"], capture_output=True, text=True, timeout=30, check=False)
+    return done.stdout.splitlines()[0] if done.returncode == 0 and done.stdout else ""
+
+
+@contextmanager
+def open_stations(
+    house: House, workload: Workload, target: Target, request: Request
+) -> Iterator[tuple[LocalStations, WallPort]]:
+    """The line on this machine, and the wall behind which it works; both are closed on leaving."""
+    conditions = conditions_of(target, request.contract.name)
+    wall = open_wall(house.settings, target)
+    with (
+        wall,
+        LocalStations(wall=wall, workload=workload, target=target, request=request, conditions=conditions) as stations,
+    ):
+        yield stations, wall
+
+
+def open_wall(settings: Settings, target: Target) -> LocalWall:
+    """Children of this machine; reference and baseline keep their compile caches from run to run."""
+    return LocalWall(
+        settings, threads=target.threads, trusted_cache=settings.home / "cache", extra=dict(settings.compilers)
+    )
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Write a file so that others see all of it or nothing.
+
+    Raises:
+        StoreError: no permission or no space.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor, name = tempfile.mkstemp(prefix=".part-", dir=path.parent)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(data)
+            os.replace(name, path)
+        finally:
+            Path(name).unlink(missing_ok=True)
+    except OSError as fault:
+        raise StoreError(
+            f"'{path}' cannot be written ({fault.strerror}). Free the disk or change the folder's permissions, "
+            "or set STROP_HOME to a folder that you may write to."
+        ) from None
+
+
+def keep_text(house: House, name: str, text: str) -> Path:
+    """A workload's text as a file of its own below the home; the same text is the same file."""
+    digest = content_id("p", text).removeprefix("p-")
+    path = house.settings.home / "workloads" / f"{name}-{digest}.py"
+    if not path.is_file():
+        write_whole(path, text.encode())
+    return path
+
+
+def set_up_logging(settings: Settings) -> None:
+    """Apply STROP_LOGS: a comma-separated list of ``room`` or ``room:LEVEL``; a room alone means INFO.
+
+    Raises:
+        UsageError: a level that logging does not know.
+    """
+    wanted = [part.strip() for part in settings.logs.split(",") if part.strip()]
+    if not wanted:
+        return
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(relativeCreated)8.0f ms %(name)s %(levelname)s %(message)s"))
+    root = logging.getLogger("strop")
+    root.addHandler(handler)
+    root.propagate = False
+    for part in wanted:
+        room, _, level_name = part.partition(":")
+        level = logging.getLevelNamesMapping().get((level_name or "INFO").upper())
+        if level is None:
+            names = "DEBUG, INFO, WARNING, ERROR"
+            raise UsageError(f"STROP_LOGS names the level '{level_name}' for '{room}': use one of {names}.")
+        logging.getLogger(_logger_name(room)).setLevel(level)
+
+
+def _logger_name(room: str) -> str:
+    rooms = {module.name for module in pkgutil.iter_modules([str(Path(__file__).parent)])}
+    if room in ("all", "strop"):
+        return "strop"
+    if room.removeprefix("strop.").split(".")[0] not in rooms:
+        raise UnknownName("room in STROP_LOGS", room, rooms)
+    return f"strop.{room.removeprefix('strop.')}"

@@ -1,0 +1,100 @@
+"""What every road brings: a way to build the module, a way to draw its inputs, and what the user declared about them."""
+
+from __future__ import annotations
+
+import difflib
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from strop.errors import BadWorkload
+from strop.records.workload import Mode
+from strop.worker.guard import foreign
+from strop.worker.leaves import Call
+
+
+@dataclass(frozen=True, kw_only=True)
+class Brought:
+    """A workload's code, loaded. Whoever calls ``build`` or ``draw`` seeds the generators first.
+
+    ``draw`` is the workload's own generator of inputs; ``varies`` is False when it has but one set of them. ``takes`` is what
+    is called with them (for its signature). ``init`` is what a replacement of the module is constructed with.
+    """
+
+    build: Callable[[], torch.nn.Module]
+    draw: Callable[[], Call]
+    takes: Callable[..., Any] | None = None
+    init: Call = field(default_factory=Call)
+    varies: bool = True
+    samples: int = 1
+    domains: Mapping[str, Any] = field(default_factory=dict)
+    accept: Callable[[Any, Any], Any] | None = None
+    mode: Mode | None = None
+    notes: tuple[str, ...] = ()
+
+
+def pick(samples: Sequence[Call]) -> Callable[[], Call]:
+    """A generator that takes one of several samples at random."""
+
+    def draw() -> Call:
+        return samples[random.randrange(len(samples))]
+
+    return draw
+
+
+def as_module(value: Any, where: str) -> torch.nn.Module:
+    """The value as a module; a plain function is wrapped into one without parameters.
+
+    Raises:
+        BadWorkload: it cannot be called.
+    """
+    if isinstance(value, torch.nn.Module):
+        return value
+    if isinstance(value, type) or not callable(value):
+        raise BadWorkload(f"{where} gives a {_kind(value)}: give a torch.nn.Module, built and ready to be called.")
+    return FunctionModule(value)
+
+
+def _kind(value: Any) -> str:
+    return f"class ({value.__name__})" if isinstance(value, type) else type(value).__name__
+
+
+class FunctionModule(torch.nn.Module):
+    """A function as a module."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the function."""
+        return self.function(*args, **kwargs)
+
+
+def nearest(name: str, known: Sequence[str]) -> str:
+    """`` Did you mean 'x'?``, or nothing."""
+    near = difflib.get_close_matches(name, known, n=1, cutoff=0.7)
+    return f" Did you mean '{near[0]}'?" if near else ""
+
+
+def read_mode(value: Any, where: str) -> Mode | None:
+    """The mode that a workload declares for itself.
+
+    Raises:
+        BadWorkload: it is neither train nor eval.
+    """
+    if value is None:
+        return None
+    if value not in tuple(Mode):
+        raise BadWorkload(f"{where} is {value!r}: write 'train' or 'eval'.")
+    return Mode(value)
+
+
+def construct(kind: Callable[..., Any], init: Call, what: str) -> Any:
+    """Build what the workload's own class stands for."""
+    fix = "Check get_init_inputs() against its __init__()."
+    with foreign("workload", f"Building {what}", fix):
+        return kind(*init.args, **init.kwargs)

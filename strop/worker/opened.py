@@ -1,0 +1,89 @@
+"""An opened workload: its code, its structure, and how it is called under the contract."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import torch
+
+from strop.records.contract import Contract
+from strop.records.workload import Mode, Workload
+from strop.worker.brought import Brought
+from strop.worker.guard import foreign
+from strop.worker.leaves import CallShape
+from strop.worker.modes import calling
+from strop.worker.tensors import like, overlaps_itself
+from strop.worker.workloads import build_module, first_sample, mode_of
+
+Tensors = Mapping[str, torch.Tensor]
+
+FIX = "Make the inputs what forward() takes."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Opened:
+    """A workload as every role sees it. ``sample`` holds the tensors that fix the shapes of all inputs."""
+
+    workload: Workload
+    contract: Contract
+    construct_seed: int
+    brought: Brought
+    shape: CallShape
+    sample: Tensors
+
+    @property
+    def mode(self) -> Mode:
+        """Train or eval."""
+        return mode_of(self.workload, self.brought)
+
+    def build(self) -> torch.nn.Module:
+        """A fresh module; always the same parameters."""
+        return build_module(self.brought, self.mode, self.workload.device, self.construct_seed)
+
+    @cached_property
+    def module(self) -> torch.nn.Module:
+        """The reference's own module; what is loaded to be run is another one."""
+        return self.build()
+
+    @contextmanager
+    def calling(self) -> Iterator[None]:
+        """Gradient and math modes around a call."""
+        with calling(self.contract, self.workload.device, grad=self.workload.grad):
+            yield
+
+    def call(self, module: torch.nn.Module, tensors: Tensors) -> Any:
+        """Call the workload's own module.
+
+        Raises:
+            Blamed: it raises.
+        """
+        call = self.shape.build(tensors)
+        with self.calling(), foreign("workload", "The model's forward()", FIX):
+            return module(*call.args, **call.kwargs)
+
+    def fresh_sample(self) -> dict[str, torch.Tensor]:
+        """Private copies of the sample, in the layout that they have in an arena."""
+        return {path: private(tensor) for path, tensor in self.sample.items()}
+
+
+def open_workload(workload: Workload, contract: Contract, construct_seed: int, brought: Brought) -> Opened:
+    """Take the first sample and settle the structure of calls."""
+    shape, sample, _ = first_sample(brought)
+    return Opened(
+        workload=workload,
+        contract=contract,
+        construct_seed=construct_seed,
+        brought=brought,
+        shape=shape,
+        sample=sample,
+    )
+
+
+def private(tensor: torch.Tensor) -> torch.Tensor:
+    """A copy that can be written to and needs no gradient, with the strides that an arena gives it."""
+    plain = tensor.detach()
+    return plain.contiguous().clone() if overlaps_itself(plain) else like(plain)

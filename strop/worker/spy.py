@@ -1,0 +1,69 @@
+"""What a call does, seen operator by operator: which draw random numbers, and which numbers occur in them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+MAX_CONSTANTS = 64
+_NUMBERS = ("number", "float", "Tensor")
+_SWITCHES = ("dropout_p", "dropout", "p", "train", "training")
+
+
+def arguments(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Iterator[tuple[Any, Any]]:
+    """Pairs of (argument of the operator's schema, value) for the arguments that were given."""
+    for position, argument in enumerate(func._schema.arguments):
+        if position < len(args):
+            yield argument, args[position]
+        elif argument.name in kwargs:
+            yield argument, kwargs[argument.name]
+
+
+class Spy(TorchDispatchMode):
+    """Watches one call. ``random_ops`` are operators in order of first use, ``numbers`` the finite scalars among arguments."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.random_ops: dict[str, None] = {}
+        self.numbers: dict[float, None] = {}
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None
+    ) -> Any:
+        """Note what is of interest and go on."""
+        kwargs = kwargs or {}
+        if draws_random_numbers(func, args, kwargs):
+            self.random_ops[str(func)] = None
+        for argument, value in arguments(func, args, kwargs):
+            if isinstance(value, int | float) and not isinstance(value, bool) and _is_number(argument):
+                if math.isfinite(value) and abs(value) < 2**63:
+                    self.numbers[float(value)] = None
+        return func(*args, **kwargs)
+
+    @property
+    def constants(self) -> tuple[float, ...]:
+        """The numbers, smallest first."""
+        return tuple(sorted(self.numbers)[:MAX_CONSTANTS])
+
+
+def _is_number(argument: Any) -> bool:
+    kind = str(argument.type).removeprefix("Optional[").removesuffix("]")
+    return kind in _NUMBERS and argument.name not in ("alpha", "beta")
+
+
+def draws_random_numbers(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+    """True for operators that use a generator in this very call; dropout with probability zero does not."""
+    if torch.Tag.nondeterministic_seeded not in func.tags:
+        return False
+    switches = [value for argument, value in arguments(func, args, kwargs) if argument.name in _SWITCHES]
+    by_default = [
+        argument.default_value
+        for argument in func._schema.arguments[len(args) :]
+        if argument.name in _SWITCHES and argument.name not in kwargs and argument.has_default_value()
+    ]
+    found = [*switches, *by_default]
+    return not found or all(found)

@@ -1,0 +1,128 @@
+"""From the record of a workload to its loaded code, whichever road it came by."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+
+from strop.errors import BadWorkload, NotSupported
+from strop.records.workload import Mode, SourceKind, Workload, WorkloadSource
+from strop.worker.brought import Brought
+from strop.worker.factory_source import load_factory
+from strop.worker.file_source import load_file
+from strop.worker.guard import foreign
+from strop.worker.leaves import Call, CallShape, flatten_call
+from strop.worker.modes import seeded
+from strop.worker.stored_source import load_live, load_program
+from strop.worker.tensors import spec_of
+
+FIRST_SAMPLE_SEED = 0
+"""Shapes and plain arguments come from this draw, in every child alike; values that are judged never do."""
+
+_ROADS: dict[SourceKind, Callable[[WorkloadSource], Brought]] = {
+    SourceKind.FILE: load_file,
+    SourceKind.FACTORY: load_factory,
+    SourceKind.PROGRAM: load_program,
+    SourceKind.LIVE: load_live,
+}
+_SHA256 = re.compile(r"[0-9a-f]{64}\Z")
+
+
+def load_workload(workload: Workload, construct_seed: int) -> Brought:
+    """Load the code of a workload.
+
+    Raises:
+        BadWorkload: something is missing or has changed; the message says what to do.
+        NotSupported: the device cannot be used from here.
+        Blamed: the workload's own code raises.
+    """
+    _check_device(workload.device)
+    for folder in reversed(workload.source.import_path):
+        if folder not in sys.path:
+            sys.path.insert(0, folder)
+    _check_digest(workload.source)
+    with seeded(construct_seed):
+        return _ROADS[workload.source.kind](workload.source)
+
+
+def _check_device(device: str) -> None:
+    kind = torch.device(device).type
+    if kind == "cpu":
+        return
+    if kind == "cuda" and not torch.cuda.is_available():
+        raise BadWorkload(f"The workload asks for {device}, and torch sees no such device here: use device cpu.")
+    raise NotSupported(f"Workers run on the CPU alone so far, and this workload asks for {device}: use device cpu.")
+
+
+def _check_digest(source: WorkloadSource) -> None:
+    path = Path(source.where)
+    if source.kind is SourceKind.FACTORY or not _SHA256.match(source.digest) or not path.is_file():
+        return
+    if hashlib.sha256(path.read_bytes()).hexdigest() != source.digest:
+        raise BadWorkload(f"{path.name} has changed since the run began: start again.")
+
+
+def mode_of(workload: Workload, brought: Brought) -> Mode:
+    """The mode in which the module runs: the one that its file declares, else the one asked for."""
+    return brought.mode or workload.mode
+
+
+def build_module(brought: Brought, mode: Mode, device: str, construct_seed: int) -> torch.nn.Module:
+    """A fresh module in its mode; the same seed gives the same parameters in every child.
+
+    Raises:
+        BadWorkload: parameters on a wrong device.
+        NotSupported: parameters on several devices, or of kinds that no arena can hold.
+        Blamed: the workload's own code raises.
+    """
+    with seeded(construct_seed):
+        module = brought.build()
+    set_mode(module, mode)
+    _check_placement(module, device)
+    return module
+
+
+def set_mode(module: torch.nn.Module, mode: Mode) -> None:
+    """Switch to train or eval, where the module can be switched."""
+    try:
+        module.train(mode is Mode.TRAIN)
+    except NotImplementedError:
+        # Exported programs refuse: their mode was fixed when they were traced.
+        return
+
+
+def _check_placement(module: torch.nn.Module, device: str) -> None:
+    named = [*module.named_parameters(), *module.named_buffers()]
+    for name, tensor in named:
+        if type(tensor).__module__.startswith("torch.distributed"):
+            raise NotSupported(f"{name} is distributed over processes: give Strop a module that lives in one process.")
+        spec_of(tensor, name)
+    devices = sorted({tensor.device.type for _, tensor in named})
+    if len(devices) > 1:
+        raise NotSupported(f"The module is spread over {' and '.join(devices)}: move it to one device.")
+    wanted = torch.device(device).type
+    if devices and devices[0] != wanted:
+        raise BadWorkload(f"The module's parameters are on {devices[0]}, the workload runs on {wanted}: move it there.")
+
+
+def first_sample(brought: Brought) -> tuple[CallShape, dict[str, torch.Tensor], Call]:
+    """The sample that fixes structure and shapes.
+
+    Raises:
+        BadWorkload: inputs on another device.
+        NotSupported: inputs that no arena can hold.
+    """
+    with seeded(FIRST_SAMPLE_SEED):
+        call = brought.draw()
+        with foreign("workload", "Taking the inputs apart"):
+            shape, tensors = flatten_call(call)
+    for path, tensor in tensors.items():
+        spec_of(tensor, path)
+        if tensor.device.type != "cpu":
+            raise BadWorkload(f"{path} is on {tensor.device.type}, the workload runs on cpu: make it there.")
+    return shape, tensors, call

@@ -1,0 +1,22 @@
+"""What every test shares: a home of its own for what Strop writes, and property tests that no busy machine can fail."""
+
+import pytest
+
+try:
+    from hypothesis import settings
+except ImportError:  # a machine that only runs the accelerator's tests need not have it
+    pass
+else:
+    settings.register_profile("strop", deadline=None, derandomize=True, print_blob=True)
+    settings.load_profile("strop")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def strop_home(tmp_path_factory):
+    """Keep ledgers, kernels and calibration of the tests out of the user's cache, and ignore the user's settings."""
+    home = tmp_path_factory.mktemp("strop-home")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("STROP_HOME", str(home))
+        for name in ("STROP_DISABLE", "STROP_LOGS", "STROP_THREADS", "STROP_KERNELBENCH"):
+            patch.delenv(name, raising=False)
+        yield home

@@ -1,0 +1,92 @@
+"""Rewrite the generated parts of the documentation: the words from the records, the errors from their tree.
+
+A page marks its generated part with `<!-- generated: NAME -->` and `<!-- end -->`; the rest is written by hand.
+`python tools/pages.py --check` changes nothing and fails when a page is stale.
+"""
+
+import ast
+import re
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+RECORDS = ROOT / "strop" / "records"
+ERRORS = ROOT / "strop" / "errors.py"
+
+
+def classes(path: Path) -> Iterator[ast.ClassDef]:
+    """The public classes of one file, in the order in which they stand."""
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+            yield node
+
+
+def cell(text: str) -> str:
+    """Docstring text as one cell of a Markdown table."""
+    return re.sub(r"\s+", " ", text).replace("``", "`").replace("|", "\\|").strip()
+
+
+def words() -> str:
+    """One table per file of records."""
+    blocks = []
+    for path in sorted(RECORDS.glob("*.py")):
+        rows = [f"| `{node.name}` | {cell(ast.get_docstring(node) or '')} |" for node in classes(path)]
+        if rows:
+            title = path.stem.strip("_").capitalize()
+            blocks.append("\n".join([f"### {title}", "", "| record | means |", "|---|---|", *rows]))
+    return "\n\n".join(blocks)
+
+
+def errors() -> str:
+    """The tree of errors, each with the exit code that the command line returns for it."""
+    found = list(classes(ERRORS))
+    code = {"Exception": "", "ValueError": ""}
+    rows = ["| error | is a | exit code | says |", "|---|---|---|---|"]
+    for node in found:
+        base = next((ast.unparse(each) for each in node.bases), "object")
+        code[node.name] = own_exit_code(node) or code.get(base, "")
+        text = cell(ast.get_docstring(node) or "")
+        rows.append(f"| `{node.name}` | `{base}` | {code[node.name]} | {text} |")
+    return "\n".join(rows)
+
+
+def own_exit_code(node: ast.ClassDef) -> str:
+    """The exit code that the class itself sets, or an empty text where it inherits one."""
+    for each in node.body:
+        if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name) and each.target.id == "exit_code":
+            return ast.unparse(each.value) if each.value else ""
+    return ""
+
+
+PARTS: dict[str, tuple[str, Callable[[], str]]] = {"words": ("words.md", words), "errors": ("errors.md", errors)}
+
+
+def rewritten(page: str, name: str, text: str) -> str:
+    """The page with its generated part replaced."""
+    pattern = re.compile(rf"(<!-- generated: {name} -->\n).*?(<!-- end -->)", re.DOTALL)
+    if not pattern.search(page):
+        raise SystemExit(f"the page for {name} has no line <!-- generated: {name} --> with <!-- end --> after it")
+    return pattern.sub(lambda match: f"{match.group(1)}\n{text}\n\n{match.group(2)}", page)
+
+
+def main() -> int:
+    """Rewrite or check every page; the exit code is 1 when a checked page is stale."""
+    check = sys.argv[1:] == ["--check"]
+    stale = []
+    for name, (file, make) in PARTS.items():
+        path = DOCS / file
+        page = path.read_text(encoding="utf-8")
+        fresh = rewritten(page, name, make())
+        if fresh != page:
+            stale.append(file)
+            if not check:
+                path.write_text(fresh, encoding="utf-8")
+    if stale:
+        print(f"stale: {', '.join(stale)}; run `make pages`" if check else f"rewritten: {', '.join(stale)}")
+    return int(check and bool(stale))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
