@@ -109,6 +109,10 @@ class WallPort(Protocol):
         """Exclusive use of a device across processes; held time is what ``device_seconds`` counts."""
         ...
 
+    def held_s(self, device: str) -> float:
+        """Seconds for which this wall has held the device's lock so far."""
+        ...
+
 
 class LedgerPort(Protocol):
     """Append-only memory of what happened."""

@@ -9,12 +9,13 @@ import platform
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from strop import __version__
 from strop.errors import NotSupported, StoreError, UnknownName, UsageError
 from strop.pipeline.stations import LocalStations
 from strop.ports import WallPort
@@ -33,7 +34,12 @@ from strop.targets._base import TargetKind
 from strop.wire.codec import CodecError, decode, encode
 
 LOG = logging.getLogger("strop.wiring")
-_VERSIONED = ("strop", "torch", "triton", "numpy")
+Say = Callable[[str], None]
+_VERSIONED = ("torch", "triton", "numpy")
+
+
+def silent(_: str) -> None:
+    """Nobody watches."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,34 +66,36 @@ def open_house(store: str | None = None, *, create: bool = True) -> Iterator[Hou
         yield House(settings=settings, ledger=ledger, artefacts=artefacts, place=ledger.place)
 
 
-def find_kind(name: str | None) -> TargetKind:
-    """The kind of hardware that was named, else the one in front of us: an accelerator before the CPU.
+def find_kind(name: str | None, device: str | None = None) -> TargetKind:
+    """The kind of hardware that was named, else the one in front of us: an accelerator before the CPU. ``device`` says
+    where a live module already lies.
 
     Raises:
         UnknownName: no such target.
         NotSupported: this machine has no such device.
     """
+    here = [kind for kind in TARGETS if kind.present()]
+    known = ", ".join(kind.name for kind in here) or "no known target"
     if name is not None:
         kind = TARGETS.get(name)
         if not kind.present():
-            names = ", ".join(each.name for each in TARGETS if each.present())
-            raise NotSupported(
-                f"This machine has no {kind.name} ({kind.summary}). It has: {names or 'no known target'}."
-            )
+            raise NotSupported(f"This machine has no {kind.name} ({kind.summary}). It has: {known}.")
+        if device not in (None, kind.device):
+            raise UsageError(f"The model lies on {device}, and the target {kind.name} is a {kind.device} device.")
         return kind
-    here = [kind for kind in TARGETS if kind.present()]
-    if not here:
-        raise NotSupported(f"No known target is present here; Strop knows {', '.join(TARGETS.names())}.")
-    return min(here, key=lambda kind: (kind.device == "cpu", kind.name))
+    fitting = [kind for kind in here if device in (None, kind.device)]
+    if not fitting:
+        where = f" for a model on {device}" if device else ""
+        raise NotSupported(f"There is no target{where}. This machine has: {known}.")
+    return min(fitting, key=lambda kind: (kind.device == "cpu", kind.name))
 
 
-def find_target(name: str | None, settings: Settings, *, recalibrate: bool = False) -> Target:
+def calibrated(kind: TargetKind, settings: Settings, say: Say = silent, *, again: bool = False) -> Target:
     """The target as the other rooms see it, with ceilings that are measured once per machine and then remembered."""
-    kind = find_kind(name)
     place = _calibration_file(kind, settings)
-    ceilings = None if recalibrate else _remembered(place)
+    ceilings = None if again else _remembered(place)
     if ceilings is None:
-        LOG.info("measuring the ceilings of %s; this happens once per machine", kind.name)
+        say(f"measuring the ceilings of {kind.name}, which happens once per machine")
         ceilings = kind.measure_ceilings(settings.threads)
         write_whole(place, encode(ceilings))
     return kind.describe(ceilings, settings.threads)
@@ -103,7 +111,7 @@ def _remembered(place: Path) -> Ceilings | None:
         return decode(Ceilings, place.read_bytes())
     except FileNotFoundError:
         return None
-    except CodecError as fault:
+    except (CodecError, OSError) as fault:
         LOG.warning("%s cannot be read (%s); the ceilings are measured again", place, fault)
         return None
 
@@ -123,7 +131,7 @@ def conditions_of(target: Target, contract: str) -> Conditions:
 def versions() -> tuple[tuple[str, str], ...]:
     """Versions of everything whose change makes timings incomparable."""
     found = {name: _version_of(name) for name in _VERSIONED}
-    found["python"] = platform.python_version()
+    found |= {"python": platform.python_version(), "strop": __version__}
     compiler = compiler_version()
     if compiler:
         found["c++"] = compiler
@@ -207,11 +215,12 @@ def set_up_logging(settings: Settings) -> None:
     wanted = [part.strip() for part in settings.logs.split(",") if part.strip()]
     if not wanted:
         return
-    handler = logging.StreamHandler()
-    handler.setFormatter(logging.Formatter("%(relativeCreated)8.0f ms %(name)s %(levelname)s %(message)s"))
     root = logging.getLogger("strop")
-    root.addHandler(handler)
-    root.propagate = False
+    if not root.handlers:
+        handler = logging.StreamHandler()
+        handler.setFormatter(logging.Formatter("%(relativeCreated)8.0f ms %(name)s %(levelname)s %(message)s"))
+        root.addHandler(handler)
+        root.propagate = False
     for part in wanted:
         room, _, level_name = part.partition(":")
         level = logging.getLevelNamesMapping().get((level_name or "INFO").upper())

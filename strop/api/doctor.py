@@ -7,7 +7,7 @@ import shutil
 import statistics
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from importlib.metadata import version
@@ -20,7 +20,8 @@ from strop.records.target import Target
 from strop.report.phrases import amount_text, plural, share_text, time_text
 from strop.settings import Settings, read_settings
 from strop.targets import SHELF as TARGETS
-from strop.wiring import compiler_version, find_target, open_house, open_wall, write_whole
+from strop.targets._base import TargetKind
+from strop.wiring import Say, calibrated, compiler_version, open_house, open_wall, silent, write_whole
 
 OLDEST_TORCH = (2, 11)
 NEWEST_TESTED_TORCH = (2, 13)
@@ -68,17 +69,14 @@ class Examination:
         return all(finding.state is not State.PROBLEM for finding in self.findings)
 
 
-def examine(
-    store: str | None = None, *, recalibrate: bool = False, say: Callable[[str], None] = lambda _: None
-) -> Examination:
+def examine(store: str | None = None, *, recalibrate: bool = False, say: Say = silent) -> Examination:
     """Look at everything. Nothing that is found wrong here raises: it becomes a finding."""
     settings = read_settings()
     findings = [_python(), _torch(), _compiler(), _profiler(), *_room(settings), _ledger(store)]
     targets: list[Target] = []
     for kind in TARGETS:
         if kind.present():
-            say(f"looking at {kind.name}; its ceilings are measured once per machine")
-            findings += _target(kind.name, settings, recalibrate, targets)
+            findings += _target(kind, settings, recalibrate, say, targets)
     if not targets:
         fix = f"Strop knows {', '.join(TARGETS.names())}; add a file to strop/targets for other hardware."
         findings.append(Finding(name="targets", state=State.PROBLEM, found="no known target is present", fix=fix))
@@ -177,14 +175,14 @@ def _ledger(store: str | None) -> Finding:
         return Finding(name="ledger", state=State.PROBLEM, found="cannot be used", fix=str(fault))
 
 
-def _target(name: str, settings: Settings, recalibrate: bool, targets: list[Target]) -> Iterator[Finding]:
+def _target(kind: TargetKind, settings: Settings, again: bool, say: Say, targets: list[Target]) -> Iterator[Finding]:
     try:
-        target = find_target(name, settings, recalibrate=recalibrate)
+        target = calibrated(kind, settings, say, again=again)
     except StropError as fault:
-        yield Finding(name=name, state=State.PROBLEM, found="its ceilings could not be measured", fix=str(fault))
+        yield Finding(name=kind.name, state=State.PROBLEM, found="its ceilings could not be measured", fix=str(fault))
         return
     targets.append(target)
-    yield Finding(name=name, state=State.OK, found=ceilings_text(target))
+    yield Finding(name=kind.name, state=State.OK, found=ceilings_text(target))
 
 
 def ceilings_text(target: Target) -> str:
@@ -204,7 +202,7 @@ def _isolation(settings: Settings, targets: list[Target]) -> Finding:
     return Finding(name="isolation", state=state, found=f"grade {grade}", fix=RAISE_ISOLATION[grade])
 
 
-def _noise(say: Callable[[str], None]) -> Finding:
+def _noise(say: Say) -> Finding:
     say("timing a short loop to see how steady this machine is")
     spread, load = timing_spread(), os.getloadavg()[0]
     found = f"{share_text(spread)} between the 10th and 90th per cent of a short loop, load {load:.1f}"

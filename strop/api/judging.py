@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from strop.api.asking import Asked
-from strop.api.workloads import candidate_named, workload_named
+from strop.api.candidates import candidate_named
+from strop.api.workloads import workload_named
 from strop.checks._base import Rules
 from strop.pipeline.judge import VERIFICATION, Floor, judge
 from strop.pipeline.stations import LocalStations
@@ -16,10 +16,9 @@ from strop.records.measurement import Comparison
 from strop.records.target import Target
 from strop.records.verdict import Inconclusive, Verdict
 from strop.records.workload import Workload
-from strop.wiring import House, find_target, open_house, open_stations
+from strop.wiring import House, Say, calibrated, find_kind, open_house, open_stations, silent
 
 ADMISSION = "admission"
-Say = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,10 +38,6 @@ class Ruling:
         return self.verdict.outcome == "passed"
 
 
-def silent(_: str) -> None:
-    """Nobody watches."""
-
-
 def verify_named(workload: str, candidate: str, asked: Asked, say: Say = silent) -> Ruling:
     """Judge what was typed; nothing is timed."""
     return _rule_named(workload, candidate, asked, say, timed=False)
@@ -56,9 +51,10 @@ def compare_named(workload: str, candidate: str, asked: Asked, say: Say = silent
 def _rule_named(typed: str, typed_candidate: str, asked: Asked, say: Say, *, timed: bool) -> Ruling:
     asked.checked()
     with open_house(asked.store) as house:
-        target = find_target(asked.target, house.settings)
-        workload = workload_named(typed, house, target, asked.chosen_mode(), asked.suite)
+        kind = find_kind(asked.target)
+        workload = workload_named(typed, house, kind.device, asked.chosen_mode(), asked.suite)
         candidate = candidate_named(typed_candidate, workload)
+        target = calibrated(kind, house.settings, say)
         return rule(house, workload, candidate, target, asked, say, timed=timed)
 
 

@@ -102,17 +102,19 @@ def _kernel(done: Done, name: str) -> KnownKernel:
     raise UnknownName("kernel", name, [kernel.name for kernel in kernels])
 
 
-def write_report(name: str, output: Path | None = None, store: str | None = None) -> tuple[Path, str]:
-    """Write a run's report and return where, and the run's full id; Markdown where the name ends in ``.md``.
+def write_report(
+    names: Sequence[str], output: Path | None = None, store: str | None = None
+) -> tuple[Path, tuple[str, ...]]:
+    """Write the report of one or more runs; return where, and the runs' full ids. Markdown when it ends in ``.md``.
 
     Raises:
         UnknownName: no such run.
         StoreError: the file cannot be written.
     """
     with open_house(store) as house:
-        done = read_run(house.ledger, name)
-    place = output or Path(f"{done.story.run}.html")
-    story, result = done.story, done.result
-    page = markdown_page(story, result) if place.suffix == ".md" else html_page([(story, result)])
+        runs = [read_run(house.ledger, name) for name in names]
+    told_runs = [(done.story, done.result) for done in runs]
+    place = output or Path(f"{runs[0].story.run}.html")
+    page = "\n".join(markdown_page(*each) for each in told_runs) if place.suffix == ".md" else html_page(told_runs)
     write_whole(place, page.encode())
-    return place, done.story.run
+    return place, tuple(done.story.run for done in runs)

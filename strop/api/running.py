@@ -17,7 +17,7 @@ from strop.report.story import Story, told
 from strop.searches import SHELF as SEARCHES
 from strop.sources.text import digest_of, read_bytes
 from strop.supervisor.loop import Job, optimize
-from strop.wiring import House, find_target, open_house, open_stations
+from strop.wiring import House, Say, calibrated, find_kind, open_house, open_stations, silent
 
 
 def no_agents(agents: str) -> None:
@@ -33,7 +33,12 @@ def no_agents(agents: str) -> None:
 
 
 def optimize_named(
-    typed: str | None, asked: Asked, *, resume: str | None = None, watch: Listener | None = None
+    typed: str | None,
+    asked: Asked,
+    *,
+    resume: str | None = None,
+    watch: Listener | None = None,
+    say: Say = silent,
 ) -> Done:
     """Optimise what was typed, or go on with a run.
 
@@ -43,18 +48,19 @@ def optimize_named(
     """
     watchers = [watch] if watch is not None else []
     if resume is not None:
-        return _resume(typed, asked, resume, watchers)
+        return _resume(typed, asked, resume, watchers, say)
     if typed is None:
         raise UsageError("Name a workload: strop optimize path/to/file.py, or --resume RUN to go on with a run.")
     request = asked.checked()
     with open_house(asked.store) as house:
         _not_disabled(house)
-        target = find_target(asked.target, house.settings)
-        workload = workload_named(typed, house, target, asked.chosen_mode(), asked.suite)
+        kind = find_kind(asked.target)
+        workload = workload_named(typed, house, kind.device, asked.chosen_mode(), asked.suite)
+        target = calibrated(kind, house.settings, say)
         return carry_out(house, house.ledger.new_run(), workload, target, request, watchers)
 
 
-def _resume(typed: str | None, asked: Asked, name: str, watchers: Sequence[Listener]) -> Done:
+def _resume(typed: str | None, asked: Asked, name: str, watchers: Sequence[Listener], say: Say) -> Done:
     """The same workload, target and request as before; only what was said again is compared with the ledger's."""
     with open_house(asked.store, create=False) as house:
         _not_disabled(house)
@@ -62,13 +68,14 @@ def _resume(typed: str | None, asked: Asked, name: str, watchers: Sequence[Liste
         before = told(house.ledger.events(run)).started
         if before is None:
             raise UsageError(f"Run {run} never started: begin a new one.")
-        target = find_target(asked.target or before.target.name, house.settings)
+        kind = find_kind(asked.target or before.target.name)
         if typed is None:
             workload = before.workload
         else:
             mode = asked.chosen_mode() or before.workload.mode
-            workload = workload_named(typed, house, target, mode, asked.suite)
+            workload = workload_named(typed, house, kind.device, mode, asked.suite)
         unchanged(workload)
+        target = calibrated(kind, house.settings, say)
         return carry_out(house, run, workload, target, asked.checked(before.request), watchers)
 
 

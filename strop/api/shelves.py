@@ -76,7 +76,7 @@ def _check(item: Check) -> Json:
         "name": item.name,
         "summary": item.summary,
         "stages": [str(each) for each in item.stages],
-        "judges": item.judges.__name__,
+        "judges": [each.__name__ for each in (item.judges if isinstance(item.judges, tuple) else (item.judges,))],
         "only_notes": item.only_notes,
         "examples": [{"says": each.says, "outcome": each.outcome} for each in item.examples],
         "file": _file_of(item),

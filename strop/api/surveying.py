@@ -10,7 +10,7 @@ from strop.pipeline.stations import LocalStations
 from strop.ports import Listener
 from strop.records.event import Event, Happening, RunStarted
 from strop.report.story import Story
-from strop.wiring import find_target, open_house, open_stations
+from strop.wiring import Say, calibrated, find_kind, open_house, open_stations, silent
 
 
 class _Teller:
@@ -29,7 +29,7 @@ class _Teller:
             self._watch.heard(event)
 
 
-def profile_named(typed: str, asked: Asked, watch: Listener | None = None) -> Story:
+def profile_named(typed: str, asked: Asked, watch: Listener | None = None, say: Say = silent) -> Story:
     """Survey what was typed.
 
     Raises:
@@ -37,8 +37,9 @@ def profile_named(typed: str, asked: Asked, watch: Listener | None = None) -> St
     """
     request = asked.checked()
     with open_house(asked.store) as house:
-        target = find_target(asked.target, house.settings)
-        workload = workload_named(typed, house, target, asked.chosen_mode(), asked.suite)
+        kind = find_kind(asked.target)
+        workload = workload_named(typed, house, kind.device, asked.chosen_mode(), asked.suite)
+        target = calibrated(kind, house.settings, say)
         teller = _Teller(watch)
         with open_stations(house, workload, target, request) as (stations, _):
             teller.tell(RunStarted(workload=workload, target=target, request=request, conditions=stations.conditions))

@@ -24,19 +24,35 @@ _WORDS = {
 @contextmanager
 def graph_breaks() -> Iterator[list[GraphBreak]]:
     """Collect the breaks of every compilation inside the block; the list is complete when the block ends."""
-    # Dynamo keeps one list per process. It is absent in no version that we support, but it is not a promise.
-    seen: list[Any] = getattr(dynamo_utils, "graph_break_reasons", [])
-    before = len(seen)
+    # Dynamo keeps one list per process of each. Neither is absent in a version that we support, but they are no
+    # promise.
+    reasons: list[Any] = getattr(dynamo_utils, "graph_break_reasons", [])
+    reasons_before, frames_before = len(reasons), _compiled_frames()
     found: list[GraphBreak] = []
     try:
         yield found
     finally:
+        new = [_break(reason) for reason in reasons[reasons_before:]]
+        before = {id(frame) for frame in frames_before}
+        new += [_skipped(frame) for frame in _compiled_frames() if id(frame) not in before and frame.fail_reason]
         # A break in an inlined function is met twice: by its caller's frame, then by its own.
-        found.extend(dict.fromkeys(_record(reason) for reason in seen[before:]))
+        found.extend(dict.fromkeys(new))
 
 
-def _record(reason: Any) -> GraphBreak:
+def _compiled_frames() -> list[Any]:
+    listed = getattr(dynamo_utils, "get_compilation_metrics", list)
+    return list(listed())
+
+
+def _break(reason: Any) -> GraphBreak:
     return GraphBreak(reason=reason_text(str(reason.reason)), where=_place(reason.user_stack))
+
+
+def _skipped(frame: Any) -> GraphBreak:
+    """A frame that Dynamo gave up, such as one with an ``nn.LSTM``; ``torch.compile`` runs it eagerly as well."""
+    name = _OUR_NAME.sub("", str(frame.co_name))
+    where = f"{frame.fail_user_frame_filename}:{frame.fail_user_frame_lineno} in {name}"
+    return GraphBreak(reason=f"the whole function runs eagerly: {reason_text(str(frame.fail_reason))}", where=where)
 
 
 def reason_text(message: str) -> str:

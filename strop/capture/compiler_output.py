@@ -1,8 +1,8 @@
-"""What Inductor generated for one graph, read from the wrapper module that it writes: kernels and library calls in call order.
+"""What Inductor generated for one graph, read from the wrapper that it writes: kernels and library calls in order.
 
-The wrapper is plain, self-contained Python, and its outline has been the same from torch 2.11 to 2.14: kernels are assigned from
-``async_compile.<language>(...)``, a function ``call`` runs them, comments above each call name the graph nodes. Reading it needs no
-private hook, works for cached results too, and ignores what it does not know.
+The wrapper is plain, self-contained Python, and its outline has been the same from torch 2.11 to 2.14: kernels are
+assigned from ``async_compile.<language>(...)``, a function ``call`` runs them, comments above each call name the
+graph nodes. Reading it needs no private hook, works for cached results too, and ignores what it does not know.
 """
 
 from __future__ import annotations
@@ -17,9 +17,17 @@ from strop.records.graph import CompiledKernel, CompilerOutput, KernelKind
 
 _SOURCE_NODES = re.compile(r"(?:Topologically Sorted|Unsorted) Source Nodes: \[([^\]]*)\]")
 _HANDLE = re.compile(r"\[Provenance debug handles\] (\S+)")
+_STREAM = re.compile(r"= get_raw_stream\(")
 _LIBRARY = ("extern_kernels.", "torch.ops.", "aten.", "inductor_ops.")
 _BOOKKEEPING = ("inductor_ops._alloc_from_pool", "torch.ops.inductor._alloc_from_pool")
-_LANGUAGES = {"cpp_pybinding": "cpp", "cpp": "cpp", "triton": "triton", "metal": "metal", "cutlass": "cuda", "cuda": "cuda"}
+_LANGUAGES = {
+    "cpp_pybinding": "cpp",
+    "cpp": "cpp",
+    "triton": "triton",
+    "metal": "metal",
+    "cutlass": "cuda",
+    "cuda": "cuda",
+}
 _FUSED = re.compile(r"\A(?:cpp|triton_[a-z]+)_fused_(.+?)_\d+\Z")
 
 
@@ -58,13 +66,17 @@ def compiler_output(
     try:
         tree = ast.parse(wrapper)
     except SyntaxError:
-        return CompilerOutput(kernels=(), wrapper=wrapper, notes=("The wrapper is not Python (cpp_wrapper); not read.",))
+        return CompilerOutput(
+            kernels=(), wrapper=wrapper, notes=("The wrapper is not Python (cpp_wrapper); not read.",)
+        )
     parsed = _Wrapper(wrapper.splitlines())
     parsed.definitions = dict(_definitions(tree))
     parsed.calls = [found for function in _call_functions(tree) for found in _calls(function)]
     kernels = [_kernel(call, line, parsed, origins or {}, names or {}, graph_id) for call, line in parsed.calls]
     known = tuple(kernel for kernel in kernels if kernel is not None)
-    notes = () if known or not wrapper else ("No kernel: nothing is left to compute, or the wrapper's form is unknown.",)
+    notes = (
+        () if known or not wrapper else ("No kernel: nothing is left to compute, or the wrapper's form is unknown.",)
+    )
     return CompilerOutput(kernels=known, wrapper=wrapper, notes=notes)
 
 
@@ -80,10 +92,11 @@ def _definitions(tree: ast.Module) -> Iterator[tuple[str, Definition]]:
 
 
 def _call_functions(tree: ast.Module) -> Iterator[ast.FunctionDef]:
-    """``call`` and, when the graph is cut for CUDA graphs, its partitions; in newer versions they are methods of a class."""
+    """``call`` and, when the graph is cut for CUDA graphs, its partitions; they may be methods of a class."""
     found = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
     yield from sorted(
-        (node for node in found if node.name == "call" or node.name.startswith("partition_")), key=lambda node: node.lineno
+        (node for node in found if node.name == "call" or node.name.startswith("partition_")),
+        key=lambda node: node.lineno,
     )
 
 
@@ -141,18 +154,22 @@ def _launch(definition: Definition, call: ast.Call) -> str:
 
 
 def _comments_above(lines: list[str], line: int) -> str:
-    """The comment block directly above a statement; ``line`` counts from one."""
-    first = line - 1
+    """The comment block above a statement, whose line counts from one; fetching the stream may stand between."""
+    last = line - 1
+    while last > 0 and _STREAM.search(lines[last - 1]):
+        last -= 1
+    first = last
     while first > 0 and lines[first - 1].lstrip().startswith("#"):
         first -= 1
-    return "\n".join(lines[first : line - 1])
+    return "\n".join(lines[first:last])
 
 
 def _nodes(comments: str, origins: Mapping[str, tuple[str, ...]], names: Mapping[str, str]) -> tuple[str, ...]:
     handle = _HANDLE.search(comments)
     noted = origins.get(handle.group(1), ()) if handle else ()
     if noted:
-        # Inductor's own passes make nodes that no captured node stands for; they say something only when nothing else does.
+        # Inductor's own passes make nodes that no captured node stands for; they say something only when nothing else
+        # does.
         known = {names[node] for node in noted if node in names}
         return tuple(sorted(known or set(noted)))
     written = _SOURCE_NODES.search(comments)

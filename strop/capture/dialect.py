@@ -1,9 +1,10 @@
 """The graph dialect of the one road: which operators are taken apart, and the small clean-up that follows.
 
-AOTAutograd with an empty table already leaves what transforms want to see whole: ``convolution``, ``addmm``, ``mm``, ``bmm``,
-``_native_batch_norm_legit_functional``, ``native_layer_norm``, ``native_group_norm``, the pools, ``_softmax``, ``gelu``,
-``native_dropout``, the losses, fused attention. The table below only removes *synonyms*, so that one pattern finds all writings
-of one thing; Inductor's own decompositions run later, at lowering, and take the rest apart exactly as ``torch.compile`` would.
+AOTAutograd with an empty table already leaves what transforms want to see whole: ``convolution``, ``addmm``, ``mm``,
+``bmm``, ``_native_batch_norm_legit_functional``, ``native_layer_norm``, ``native_group_norm``, the pools,
+``_softmax``, ``gelu``, ``native_dropout``, the losses, fused attention. The table below only removes *synonyms*, so
+that one pattern finds all writings of one thing; Inductor's own decompositions run later, at lowering, and take the
+rest apart exactly as ``torch.compile`` would.
 """
 
 from __future__ import annotations
@@ -53,8 +54,9 @@ def _operator(name: str) -> Any:
 def canonicalise(module: GraphModule) -> GraphModule:
     """Return the graph without views that do nothing and without dead nodes, its nodes named by operator and order.
 
-    Names then depend on the graph alone, never on what tracing threw away, so that a recipe's ``at=<node name>`` holds for
-    every graph with the same id.
+    Placeholders are named by their first use: their calling order is the caller's business and differs between a live
+    module and its exported program. Names thus depend on the computation alone, never on what tracing threw away, so
+    that a recipe's ``at=<node name>`` holds for every graph with the same id.
     """
     for node in list(module.graph.nodes):
         if _does_nothing(node):
@@ -85,9 +87,11 @@ def _geometry(tensor: torch.Tensor) -> tuple[list[str], list[str]]:
 def _renamed(module: GraphModule) -> GraphModule:
     graph = Graph()
     copies: dict[Node, Node] = {}
-    for node in module.graph.nodes:
+    inputs = {node: f"arg{number}" for number, node in enumerate(placeholders_by_use(module))}
+    for node in _in_order(module, list(inputs)):
         args, kwargs = torch.fx.map_arg((node.args, node.kwargs), lambda old: copies[old])
-        copy = graph.create_node(node.op, node.target, args, kwargs, name=_base_name(node), type_expr=node.type)
+        name = inputs.get(node) or _base_name(node)
+        copy = graph.create_node(node.op, node.target, args, kwargs, name=name, type_expr=node.type)
         copy.meta = dict(node.meta)
         # Inductor names a kernel's origins by this list; without Dynamo's entries it names nodes of this very graph.
         copy.meta.pop("from_node", None)
@@ -97,9 +101,28 @@ def _renamed(module: GraphModule) -> GraphModule:
     return renamed
 
 
+def _in_order(module: GraphModule, inputs: list[Node]) -> list[Node]:
+    """The nodes, the writes to inputs that end the graph sorted by input: AOTAutograd emits them in calling order."""
+    *body, output = module.graph.nodes
+    rank: dict[Any, int] = {node: number for number, node in enumerate(inputs)}
+    writes: list[Node] = []
+    while body and body[-1].target is _aten.copy_.default and body[-1].args[0] in rank:
+        writes.insert(0, body.pop())
+    # Two inputs that swap their contents read each other, so their order matters.
+    if not any(write.args[1] in rank for write in writes):
+        writes.sort(key=lambda write: rank[write.args[0]])
+    return [*body, *writes, output]
+
+
+def placeholders_by_use(module: GraphModule) -> list[Node]:
+    """The placeholders in the order in which the computation first reads them; those that it never reads come last."""
+    used: dict[Node, None] = {}
+    for node in module.graph.nodes:
+        used |= {source: None for source in node.all_input_nodes if source.op == "placeholder"}
+    return list(used | {node: None for node in module.graph.nodes if node.op == "placeholder"})
+
+
 def _base_name(node: Node) -> str:
-    if node.op == "placeholder":
-        return "arg"
     if node.op == "call_function":
         packet = getattr(node.target, "overloadpacket", node.target)
         return getattr(packet, "__name__", str(packet)).lstrip("_") or "node"

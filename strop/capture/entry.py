@@ -1,8 +1,9 @@
 """A way into a module that Dynamo has never seen, so that nothing compiled before can change what is captured now.
 
-Dynamo remembers per code object, over all instances of a class and all backends: it counts compilations and past eight runs
-eagerly without a word, for good; and a size that differed between two calls becomes symbolic in the next compilation. Capture,
-candidates and baselines therefore each enter through a copy of ``forward`` with a code object and a name of its own.
+Dynamo remembers per code object, over all instances of a class and all backends: it counts compilations and past
+eight runs eagerly without a word, for good; and a size that differed between two calls becomes symbolic in the next
+compilation. Capture, candidates and baselines therefore each enter through a copy of ``forward`` with a code object
+and a name of its own.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def fresh_entry(module: torch.nn.Module) -> Callable[..., Any]:
 
 
 def _is_plain(module: torch.nn.Module) -> bool:
-    """Whether calling the module is calling ``forward``: no hooks, no ``__call__`` of its own, no code that Dynamo skips."""
+    """Whether calling it is calling ``forward``: no hooks, no ``__call__`` of its own, no code that Dynamo skips."""
     hooked = any(getattr(module, name, None) for name in _HOOKS) or any(
         getattr(torch_module, name, None) for name in _GLOBAL_HOOKS
     )

@@ -1,7 +1,8 @@
-"""The record of a captured graph: its nodes as text, and an id that depends on the graph alone.
+"""The record of a captured graph: its nodes as text, placeholders by first use, and an id of the graph alone.
 
-The id hashes node names, operators, arguments, shapes, layouts, roles and the decomposition table's version. It leaves out
-whatever belongs to one process or one model: addresses, object ids, paths of files, stack traces, names of parameters.
+The id hashes node names, operators, arguments, shapes, layouts, roles and the decomposition table's version. It
+leaves out whatever belongs to one process or one model: addresses, object ids, paths of files, stack traces, names of
+parameters.
 """
 
 from __future__ import annotations
@@ -12,10 +13,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
+from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.fx import GraphModule, Node
 from torch.utils._pytree import tree_any
 
-from strop.capture.dialect import DECOMPOSITIONS_VERSION
+from strop.capture.dialect import DECOMPOSITIONS_VERSION, placeholders_by_use
 from strop.capture.placeholders import ROLE
 from strop.capture.specs import Symbols, tensor_specs
 from strop.records.graph import CapturedGraph, GraphNode, Role
@@ -28,9 +30,10 @@ _ADDRESS = re.compile(r"\bat 0x[0-9a-f]+")
 def graph_record(module: GraphModule) -> CapturedGraph:
     """Describe a captured graph. The id of a rewritten graph is another one, unless the rewrite changed nothing."""
     symbols = Symbols()
-    nodes = tuple(_node_record(node, module, symbols) for node in module.graph.nodes)
+    ordered = [*placeholders_by_use(module), *(node for node in module.graph.nodes if node.op != "placeholder")]
+    nodes = tuple(_node_record(node, module, symbols) for node in ordered)
     keys = [(node.name, node.op, node.target, node.inputs, node.arguments, node.outputs, node.role) for node in nodes]
-    structure = [_structure(node) for node in module.graph.nodes]
+    structure = [_structure(node) for node in ordered]
     identity = content_id("g", DECOMPOSITIONS_VERSION, keys, structure)
     return CapturedGraph(id=identity, nodes=nodes, decompositions_version=DECOMPOSITIONS_VERSION)
 
@@ -73,7 +76,10 @@ def _constant_text(value: Any) -> str:
     if isinstance(value, GraphModule):
         return graph_record(value).id
     if isinstance(value, torch.Tensor):
-        contents = value.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().tobytes()
+        # Graphs are recorded while they are compiled, when a fake mode is on that would refuse to look at real
+        # contents.
+        with unset_fake_temporarily():
+            contents = value.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().tobytes()
         digest = hashlib.sha256(contents).hexdigest()[:16]
         return f"constant-{str(value.dtype).removeprefix('torch.')}-{list(value.shape)}-{digest}"
     return type(value).__qualname__
@@ -129,4 +135,6 @@ def value_text(value: Any, symbols: Symbols) -> str:
 def _module_path(node: Node) -> str:
     stack = node.meta.get("nn_module_stack") or {}
     paths = [entry[0] for entry in stack.values() if isinstance(entry, tuple)]
-    return _OUR_OWN.sub(lambda found: f"{found.group(1)}." if found.group(1) else "", paths[-1]).strip(".") if paths else ""
+    if not paths:
+        return ""
+    return _OUR_OWN.sub(lambda found: f"{found.group(1)}." if found.group(1) else "", paths[-1]).strip(".")

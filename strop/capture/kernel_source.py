@@ -1,4 +1,4 @@
-"""How a generated kernel is laid out over the machine: the loops of a C++ kernel, the launch of a Triton kernel, as text."""
+"""How a generated kernel is laid out over the machine, as text: loops of a C++ kernel, launch of a Triton kernel."""
 
 from __future__ import annotations
 
@@ -39,28 +39,37 @@ def _plain(expression: str) -> str:
 
 
 def triton_launch(source: str, call: ast.Call) -> str:
-    """Heuristic, size hints and the arguments of the launch of a generated Triton kernel."""
-    facts = [*_heuristic(source)]
-    numbers = [ast.unparse(argument) for argument in call.args if not isinstance(argument, ast.Name)]
-    named = [f"{key.arg}={ast.unparse(key.value)}" for key in call.keywords if key.arg not in (None, "stream")]
-    launch = ", ".join([*numbers, *named])
-    return "\n".join([*facts, f"launch: {launch}"] if launch else facts)
+    """Heuristic, size hints and the numbers of the launch of a generated Triton kernel."""
+    kernel = _kernel_function(source)
+    facts = _facts(kernel) if kernel is not None else []
+    names = [argument.arg for argument in kernel.args.args] if kernel is not None else []
+    launch = [
+        f"{name}={ast.unparse(value)}"
+        for name, value in zip(names, call.args, strict=False)
+        if name.endswith("numel") or isinstance(value, ast.Constant)
+    ]
+    launch += [f"{key.arg}={ast.unparse(key.value)}" for key in call.keywords if key.arg not in (None, "stream")]
+    return "\n".join([*facts, f"launch: {', '.join(launch)}"] if launch else facts)
 
 
-def _heuristic(source: str) -> list[str]:
+def _kernel_function(source: str) -> ast.FunctionDef | None:
     try:
         tree = ast.parse(source)
     except SyntaxError:
-        return []
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef):
-            for decorator in node.decorator_list:
-                if isinstance(decorator, ast.Call) and "triton_heuristics" in ast.unparse(decorator.func):
-                    return _facts(decorator)
+        return None
+    found = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    return next((node for node in found if any(_is_jit(each) for each in node.decorator_list)), None)
+
+
+def _is_jit(decorator: ast.expr) -> bool:
+    return ast.unparse(decorator).startswith("triton.jit")
+
+
+def _facts(kernel: ast.FunctionDef) -> list[str]:
+    """What Inductor's own decorator says; a kernel that the user wrote has none, or one with other keywords."""
+    for decorator in kernel.decorator_list:
+        if isinstance(decorator, ast.Call) and "triton_heuristics" in ast.unparse(decorator.func):
+            named = {key.arg: ast.unparse(key.value) for key in decorator.keywords if key.arg}
+            kind = ast.unparse(decorator.func).rsplit(".", maxsplit=1)[-1]
+            return [f"kind: {kind}", *(f"{fact}: {named[fact]}" for fact in _HEURISTIC_FACTS if fact in named)]
     return []
-
-
-def _facts(decorator: ast.Call) -> list[str]:
-    kind = ast.unparse(decorator.func).rsplit(".", maxsplit=1)[-1]
-    named = {key.arg: ast.unparse(key.value) for key in decorator.keywords if key.arg}
-    return [f"kind: {kind}", *(f"{fact}: {named[fact]}" for fact in _HEURISTIC_FACTS if fact in named)]

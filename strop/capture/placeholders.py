@@ -1,7 +1,8 @@
 """What each placeholder of a captured graph stands for: a parameter, a buffer or an input, and its path.
 
-Dynamo lifts parameters and buffers to graph inputs, so nothing in the ATen graph itself tells them apart. The road writes
-``meta["strop_role"] = (role, path)`` and ``meta["strop_static"]`` on every placeholder; everything downstream reads only that.
+Dynamo lifts parameters and buffers to graph inputs, so nothing in the ATen graph itself tells them apart. The road
+writes ``meta["strop_role"] = (role, path)`` and ``meta["strop_static"]`` on every placeholder; everything downstream
+reads only that.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _OWNED = re.compile(r"(.*)\._(parameters|buffers)\['([^']+)'\]\Z", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Placeholder:
-    """One input of a captured graph. ``static`` means that its address hardly ever changes; ``mutated`` that the graph writes to it."""
+    """One input of a captured graph; ``static``: its address hardly ever changes; ``mutated``: it is written to."""
 
     name: str
     role: Role
@@ -37,15 +38,20 @@ class Placeholder:
     mutated: bool
 
 
-def origins(module: GraphModule, example_inputs: Sequence[Any], owner: torch.nn.Module | None) -> list[tuple[Role, str]]:
+def origins(
+    module: GraphModule, example_inputs: Sequence[Any], owner: torch.nn.Module | None
+) -> list[tuple[Role, str]]:
     """Role and path of every placeholder of a Dynamo graph, in order.
 
-    With ``owner`` the names are its own fully qualified names, found by the identity of the tensors: after a graph break in a
-    submodule Dynamo's source names are relative to that submodule. Without it, they are read from the source names.
+    With ``owner`` the names are its own fully qualified names, found by the identity of the tensors: after a graph
+    break in a submodule Dynamo's source names are relative to that submodule. Without it, they are read from the
+    source names.
     """
     named = _names_by_identity(owner) if owner is not None else {}
     placeholders = [node for node in module.graph.nodes if node.op == "placeholder"]
-    return [named.get(id(value)) or _from_source(node) for node, value in zip(placeholders, example_inputs, strict=True)]
+    return [
+        named.get(id(value)) or _from_source(node) for node, value in zip(placeholders, example_inputs, strict=True)
+    ]
 
 
 def _names_by_identity(owner: torch.nn.Module) -> dict[int, tuple[Role, str]]:
@@ -69,28 +75,32 @@ def role_of_source(name: str) -> tuple[Role, str]:
 
 
 def label(module: GraphModule, known: Sequence[tuple[Role, str]], static: Sequence[int]) -> None:
-    """Write role, path and staticness on the placeholders of an AOTAutograd graph whose Dynamo graph had ``known`` inputs."""
+    """Write role, path and staticness on the placeholders; ``known`` are the inputs of the Dynamo graph before them."""
     for position, node in enumerate(_placeholder_nodes(module)):
         node.meta[ROLE] = _origin_of(node, position, known)
         node.meta[STATIC] = position in static
 
 
 def _origin_of(node: Node, position: int, known: Sequence[tuple[Role, str]]) -> tuple[Role, str]:
-    """AOTAutograd may drop duplicates or replace aliases by their base; its descriptor says which input a placeholder was."""
+    """AOTAutograd may drop duplicates or put a base in place of aliases; its descriptor says which input it was."""
     descriptor = node.meta.get("desc")
-    target = getattr(descriptor, "target", None)
+    return known[position] if descriptor is None else _described(descriptor, known)
+
+
+def _described(descriptor: Any, known: Sequence[tuple[Role, str]]) -> tuple[Role, str]:
+    target, index = getattr(descriptor, "target", None), getattr(descriptor, "idx", None)
     if isinstance(target, str):
         return (Role.BUFFER if "Buffer" in type(descriptor).__name__ else Role.PARAMETER), target
-    index = getattr(descriptor, "idx", position if descriptor is None else None)
-    if isinstance(index, int) and index < len(known):
-        return known[index]
-    return Role.INPUT, str(descriptor)
+    base = getattr(descriptor, "base", None) or getattr(descriptor, "base_of", None)
+    if base is not None:
+        # A piece of a tensor subclass, or the memory behind inputs that overlap.
+        role, path = _described(base, known)
+        return role, f"{path}.{getattr(descriptor, 'attr', None) or 'base'}"
+    return known[index] if isinstance(index, int) and index < len(known) else (Role.INPUT, str(descriptor))
 
 
-def input_paths(
-    owner: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any]
-) -> dict[int, str]:
-    """For every tensor among the arguments, by its ``id``, the path under which a person would write it: ``x``, ``d['k'][0]``."""
+def input_paths(owner: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[int, str]:
+    """For every tensor among the arguments, by its ``id``, how a person would write it: ``x``, ``d['k'][0]``."""
     try:
         bound = inspect.signature(owner.forward).bind(*args, **kwargs).arguments
     except TypeError:
@@ -100,7 +110,8 @@ def input_paths(
     paths: dict[int, str] = {}
     for keys, value in flat:
         if isinstance(value, torch.Tensor):
-            paths.setdefault(id(value), f"{keys[0].key}{keystr(keys[1:])}")
+            name, rest = keys[0], keys[1:]
+            paths.setdefault(id(value), f"{getattr(name, 'key', name)}{keystr(rest)}")
     return paths
 
 

@@ -1,4 +1,4 @@
-"""Capture: run a workload once through the road with a recorder instead of a compiler, and keep graphs and bound tensors."""
+"""Capture: run a workload once through the road with a recorder in the compiler's place; keep graphs and tensors."""
 
 from __future__ import annotations
 
@@ -26,8 +26,9 @@ MANY = 1_000_000
 class CapturedModule:
     """One captured graph, ready to be run by ``torch.fx.Interpreter``.
 
-    ``inputs`` are the real values that the placeholders had, in their order: tensors, or integers for symbolic sizes. Inputs that
-    the graph writes to are copies with the contents from before the call; the others are the very tensors of the caller.
+    ``inputs`` are the real values that the placeholders had, in their order: tensors, or integers for symbolic sizes.
+    Inputs that the graph writes to are copies with the contents from before the call; the others are the very tensors
+    of the caller.
     """
 
     module: GraphModule
@@ -38,7 +39,7 @@ class CapturedModule:
 
 @dataclass(slots=True)
 class Captured:
-    """What one call of a module went through: graphs in the order in which they first ran, breaks between them, its result."""
+    """What one call of a module went through: graphs in the order in which they first ran, breaks, the result."""
 
     modules: list[CapturedModule] = field(default_factory=list)
     breaks: list[GraphBreak] = field(default_factory=list)
@@ -90,7 +91,7 @@ def captured_modules(
 
 
 def run_graph(module: GraphModule, inputs: Sequence[Any]) -> list[Any]:
-    """Run a captured graph on other tensors than its own (another precision, say); inputs that it writes to are written to."""
+    """Run a captured graph on other tensors than its own (another precision, say); it may write to them."""
     with torch.no_grad():
         return list(torch.fx.Interpreter(module).run(*inputs))
 
@@ -126,7 +127,7 @@ class _Recorder:
         return tuple(kept)
 
     def restore(self) -> None:
-        """Put back what the graphs wrote to; the last first, since a later graph may have seen an earlier one's writes."""
+        """Put back what the graphs wrote to; the last first, since a later graph may have seen an earlier write."""
         for value, copy in reversed(self._undo):
             value.copy_(copy)
 

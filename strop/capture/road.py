@@ -1,8 +1,9 @@
 """The one capture road: Dynamo, then AOTAutograd with Strop's decompositions, then a function of the caller's choice.
 
-:func:`compile_through` (or ``torch.compile(module, backend=road(compile_graph))``) leaves pytrees, ModelOutput, keyword and non-tensor arguments, mutated
-inputs, graph breaks and guards to Dynamo. What the caller's function returns is what runs; capture returns the graph itself,
-lowering returns compiled code. Both therefore see the very same graph, with the same id.
+:func:`compile_through` (or ``torch.compile(module, backend=road(compile_graph))``) leaves pytrees, ModelOutput, keyword
+and non-tensor arguments, mutated inputs, graph breaks and guards to Dynamo. What the caller's function returns is what
+runs; capture returns the graph itself, lowering returns compiled code. Both therefore see the very same graph, with the
+same id.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ from strop.capture.placeholders import label, origins
 from strop.errors import NotSupported, StropError
 
 CompileGraph = Callable[[GraphModule, Sequence[Any]], Callable[..., Any]]
-"""Takes a captured graph and its fake inputs, returns what Dynamo calls instead. A result with ``_boxed_call = True`` gets its
-arguments as one list, which it may clear; any other gets them spread."""
+"""Takes a captured graph and its fake inputs, returns what Dynamo calls instead. A result with ``_boxed_call = True``
+gets its arguments as one list, which it may clear; any other gets them spread."""
 
 _DISTRIBUTED = ("c10d", "_c10d_functional", "c10d_functional", "_c10d_functional_autograd", "_dtensor", "symm_mem")
 
@@ -95,7 +96,7 @@ def _refuse_training(graph: GraphModule, inputs: Sequence[Any]) -> NoReturn:
 
 
 def _static_inputs() -> Sequence[int]:
-    """Positions of the inputs that Dynamo knows to live at a fixed address (parameters, buffers, tensors held by modules)."""
+    """Positions of inputs that keep their address, says Dynamo: parameters, buffers, tensors held by modules."""
     context = TracingContext.try_get()
     metadata = context.fw_metadata if context is not None else None
     return metadata.static_input_indices or () if metadata is not None else ()
@@ -107,8 +108,8 @@ def _refuse_what_is_not_supported(graph: GraphModule) -> None:
         namespace = getattr(node.target, "namespace", "")
         if namespace in _DISTRIBUTED:
             raise NotSupported(
-                f"The graph communicates between processes ({node.target}). Strop optimises one process and one device: "
-                "give it the part of the model between two communications."
+                f"The graph communicates between processes ({node.target}). Strop optimises one process and one "
+                "device: give it the part of the model between two communications."
             )
         value = node.meta.get("val")
         # A zero-dimensional CPU tensor is a number that torch lets into any graph.
@@ -116,5 +117,6 @@ def _refuse_what_is_not_supported(graph: GraphModule) -> None:
             devices.add(str(value.device))
     if len(devices) > 1:
         raise NotSupported(
-            f"The graph spreads over several devices ({', '.join(sorted(devices))}). Move the module and its inputs to one."
+            f"The graph spreads over several devices ({', '.join(sorted(devices))}). "
+            "Move the module and its inputs to one."
         )

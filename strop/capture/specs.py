@@ -78,5 +78,6 @@ def _dense_strides(shape: Sequence[Any]) -> list[Any]:
     step: Any = 1
     for size in reversed(shape):
         strides.insert(0, step)
-        step = step * size if isinstance(size, int) and size != 0 or not isinstance(size, int) else step
+        # An empty dimension leaves the others' strides as they are.
+        step = step if isinstance(size, int) and size == 0 else step * size
     return strides

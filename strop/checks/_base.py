@@ -43,7 +43,7 @@ class Check(Shelved):
     name: ClassVar[str]
     summary: ClassVar[str]
     stages: ClassVar[tuple[Stage, ...]]
-    judges: ClassVar[type[Any]]
+    judges: ClassVar[type[Any] | tuple[type[Any], ...]]
     only_notes: ClassVar[bool] = False
     examples: ClassVar[tuple[Example, ...]]
 

@@ -54,14 +54,14 @@ def allowed(leaf: LeafErrors, factor: float) -> tuple[float, float, float, float
 def breach(leaf: LeafErrors, factor: float, distribution: Distribution) -> str:
     """How a leaf breaks the bound, as a sentence; empty when it keeps it.
 
-    Classes first (NaN, +Inf, -Inf, finite), then equality of integers and booleans, then the four quantiles. All are asserted
-    positively, so a NaN among the figures is a breach.
+    Classes first (NaN, +Inf, -Inf, finite), then equality of integers and booleans, then the four quantiles. All are
+    asserted positively, so a NaN among the figures is a breach.
     """
     worst = f" Worst at {leaf.worst}." if leaf.worst else ""
     if not leaf.mask_mismatches <= leaf.baseline_mask_mismatches:
         return (
-            f"{leaf.path}: {leaf.mask_mismatches} of {leaf.elements} elements are NaN or Inf where the reference is not, "
-            f"or finite where it is.{worst}"
+            f"{leaf.path}: {leaf.mask_mismatches} of {leaf.elements} elements are NaN or Inf where the reference is "
+            f"not, or the other way round.{worst}"
         )
     equal = int(factor * max(leaf.baseline_exact_mismatches, leaf.honest_exact_mismatches))
     if not (leaf.exact_mismatches <= equal or distribution in _WITH_TIES):
@@ -79,9 +79,9 @@ def _too_far(leaf: LeafErrors, place: int, factor: float) -> str:
         return of.as_tuple()[place]
 
     return (
-        f"{leaf.path}: the {QUANTILE_NAMES[place]} of the error against fp64 is {figure(leaf.candidate):.3g}; allowed is "
-        f"{allowed(leaf, factor)[place]:.3g} ({factor:g} times the larger of {figure(leaf.baseline):.3g}, the baseline's, "
-        f"and {figure(leaf.honest):.3g}, honest rounding's)."
+        f"{leaf.path}: the {QUANTILE_NAMES[place]} of the error against fp64 is {figure(leaf.candidate):.3g}; allowed "
+        f"is {allowed(leaf, factor)[place]:.3g} ({factor:g} times the larger of {figure(leaf.baseline):.3g}, the "
+        f"baseline's, and {figure(leaf.honest):.3g}, honest rounding's)."
     )
 
 
@@ -95,7 +95,7 @@ def judge_leaves(
 ) -> Finding:
     """Hold leaves to the bound. ``when`` opens the sentence of a failure, ``advice`` closes it.
 
-    Without leaves: Inconclusive for outputs, since a run without any shows nothing.
+    Inconclusive without leaves: a run that compared nothing shows nothing.
     """
     judged = list(leaves)
     if not judged:
@@ -103,7 +103,11 @@ def judge_leaves(
     for leaf in judged:
         if sentence := breach(leaf, rules.error_factor, evidence.case.distribution):
             return Failed(check=check, because=f"{when}, {described(evidence)}: {sentence} {advice}".strip())
-    return Passed(check=check, because=f"{len(judged)} tensors within {rules.error_factor:g} times honest rounding")
+    return Passed(check=check, because=f"{_counted(len(judged))} within the bound")
+
+
+def _counted(tensors: int) -> str:
+    return "1 tensor" if tensors == 1 else f"{tensors} tensors"
 
 
 def described(evidence: ValuesEvidence) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from strop.cli import options
-from strop.cli.output import answer, progress_console
+from strop.cli.output import answer, say
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -32,11 +32,6 @@ def doctor(
 ) -> None:
     """What this machine can do: devices, compilers, sandbox, clocks, noise; each problem with its fix."""
     from strop.api.doctor import examine
-
-    console = progress_console()
-
-    def say(sentence: str) -> None:
-        console.print(f"{sentence} …", style="dim", markup=False, highlight=False)
 
     found = examine(store, recalibrate=recalibrate, say=say)
     answer(context, as_json, _json(found), _report(found))

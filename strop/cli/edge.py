@@ -60,7 +60,7 @@ class Edge(AbstractContextManager["Edge"]):
             case typer.Exit() | typer.Abort() | SystemExit() | GeneratorExit() | BrokenPipeError():
                 return
             case KeyboardInterrupt():
-                self._say("Interrupted", "Interrupted; nothing that was judged is lost.", INTERRUPTED, error)
+                self._say("KeyboardInterrupt", "Interrupted; nothing that was judged is lost.", INTERRUPTED, error)
             case StropError() if error.exit_code != FAULT:
                 self._say(type(error).__name__, str(error), error.exit_code, error)
             case OSError() if error.errno in _REFUSALS:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from strop.cli import options
-from strop.cli.output import answer, progress_console, words
+from strop.cli.output import answer, progress_console, say, words
 
 if TYPE_CHECKING:
     from strop.api.judging import Ruling
@@ -38,7 +38,7 @@ def verify(
     from strop.api.judging import verify_named
 
     asked = Asked(target=target, contract=contract, mode=mode, suite=suite, store=store)
-    _end(context, verify_named(workload, candidate, asked, _say), as_json)
+    _end(context, verify_named(workload, candidate, asked, say), as_json)
 
 
 def compare(
@@ -58,7 +58,7 @@ def compare(
     from strop.api.judging import compare_named
 
     asked = Asked(target=target, contract=contract, baselines=words(baseline), mode=mode, suite=suite, store=store)
-    _end(context, compare_named(workload, candidate, asked, _say), as_json)
+    _end(context, compare_named(workload, candidate, asked, say), as_json)
 
 
 def profile(
@@ -81,12 +81,8 @@ def profile(
 
     asked = Asked(target=target, contract=contract, baselines=words(baseline), mode=mode, suite=suite, store=store)
     with LiveView(progress_console()) as view:
-        story = profile_named(workload, asked, view)
+        story = profile_named(workload, asked, view, view.say)
     answer(context, as_json, profile_json(story), profile_report(story))
-
-
-def _say(sentence: str) -> None:
-    progress_console().print(f"{sentence} …", style="dim", markup=False, highlight=False)
 
 
 def _end(context: typer.Context, ruling: Ruling, as_json: bool) -> None:

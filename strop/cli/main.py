@@ -11,6 +11,7 @@ from typer.core import TyperGroup
 from strop import __version__
 from strop.cli import doctor, judging, optimizing, reading, shelves
 from strop.cli.edge import Edge
+from strop.settings import read_settings
 
 SUMMARY = "Makes PyTorch workloads faster than torch.compile leaves them, and proves that they are still right."
 
@@ -18,11 +19,19 @@ SUMMARY = "Makes PyTorch workloads faster than torch.compile leaves them, and pr
 class Front(TyperGroup):
     """The group; every command runs inside the edge, which turns exceptions into messages and exit codes."""
 
-    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - click's own type moved between versions
+    def invoke(self, ctx: Any) -> Any:
         """Run the command that was named."""
         with Edge("--json" in ctx.args) as edge:
             ctx.obj = edge
+            _set_up_logging()
             return super().invoke(ctx)
+
+
+def _set_up_logging() -> None:
+    if read_settings().logs:
+        from strop.wiring import set_up_logging
+
+        set_up_logging(read_settings())
 
 
 def _version(wanted: bool) -> None:
@@ -32,7 +41,13 @@ def _version(wanted: bool) -> None:
 
 
 app = typer.Typer(
-    cls=Front, name="strop", help=SUMMARY, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode="rich"
+    cls=Front,
+    name="strop",
+    help=SUMMARY,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
 )
 
 

@@ -81,6 +81,6 @@ def optimize(
         seed=seed,
     )
     with LiveView(progress_console()) as view:
-        done = optimize_named(workload, asked, resume=resume, watch=view)
+        done = optimize_named(workload, asked, resume=resume, watch=view, say=view.say)
     answer(context, as_json, optimize_json(done.result), run_report(done.story, done.result))
     raise typer.Exit(done.result.exit_code)

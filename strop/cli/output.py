@@ -31,6 +31,11 @@ def report_console() -> Console:
     return console if console.is_terminal else Console(file=sys.stdout, highlight=False, width=NARROWEST_PIPE)
 
 
+def say(sentence: str) -> None:
+    """One line of progress."""
+    progress_console().print(f"{sentence} …", style="dim", markup=False, highlight=False)
+
+
 def words(text: str | None) -> tuple[str, ...] | None:
     """The words of a list with commas; None where nothing was said."""
     if text is None:

@@ -24,7 +24,9 @@ Id = Annotated[
         show_default=False,
     ),
 ]
-Run = Annotated[str, typer.Argument(help="A run, or enough of its beginning.", metavar="RUN", show_default=False)]
+Runs = Annotated[
+    list[str], typer.Argument(help="A run, or enough of its beginning; several make one page.", metavar="RUN")
+]
 Output = Annotated[
     Path | None,
     typer.Option("--output", "-o", help="Where to write; RUN.html by default, Markdown when it ends in .md."),
@@ -68,17 +70,17 @@ def _shown(found: Found) -> tuple[Json, RenderableType]:
 
 def report(
     context: typer.Context,
-    run: Run,
+    runs: Runs,
     output: Output = None,
     store: options.Store = None,
     as_json: options.AsJson = False,
 ) -> None:
-    """Write the report of a run as HTML or Markdown."""
+    """Write the report of a run, or of several, as HTML or Markdown."""
     from rich.text import Text
 
     from strop.api.reading import write_report
     from strop.report.jsons import SCHEMA
 
-    written, name = write_report(run, output, store)
-    value = {"schema": SCHEMA, "run": name, "report": str(written)}
-    answer(context, as_json, value, Text(f"The report of {name} is in {written}"))
+    written, names = write_report(runs, output, store)
+    value = {"schema": SCHEMA, "run": names[0], "runs": names, "report": str(written)}
+    answer(context, as_json, value, Text(f"The report of {', '.join(names)} is in {written}"))

@@ -107,7 +107,11 @@ def _build(source: str, command: list[str], library: Path) -> None:
         text.write_text(source)
         try:
             subprocess.run(
-                [*command, str(text), "-o", str(made)], check=True, capture_output=True, text=True, timeout=_BUILD_LIMIT_S
+                [*command, str(text), "-o", str(made)],
+                check=True,
+                capture_output=True,
+                text=True,
+                timeout=_BUILD_LIMIT_S,
             )
         except subprocess.CalledProcessError as failure:
             raise KernelBuildError(f"The C++ compiler refused a kernel:\n{failure.stderr[-4000:]}") from failure

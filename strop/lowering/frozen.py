@@ -1,8 +1,9 @@
 """What depends on parameters alone is computed once: a graph is split into a prologue over parameters and the rest.
 
-A transform marks nodes with ``meta["strop_frozen"] = True`` (folded batch-norm weights, pre-split operands). Their results, the
-packs, are kept between calls and computed again when a parameter is another tensor or was written to in place. Writes through
-``.data`` or a numpy view move no version counter and cannot be seen; whoever does that calls ``repack()``.
+A transform marks nodes with ``meta["strop_frozen"] = True`` (folded batch-norm weights, pre-split operands). Their
+results, the packs, are kept between calls and computed again when a parameter is another tensor or was written to in
+place. Writes through ``.data`` or a numpy view move no version counter and cannot be seen; whoever does that calls
+``repack()``.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ _version_of = operator.attrgetter("_version")
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """``rest`` takes the inputs at ``kept`` and then the packs; the prologue makes the packs from the inputs at ``sources``."""
+    """``rest`` takes the inputs at ``kept``, then the packs that the prologue makes from those at ``sources``."""
 
     rest: GraphModule
     kept: tuple[int, ...]
@@ -117,7 +118,7 @@ def _rest(module: GraphModule, kept: Sequence[Node], packs: Sequence[Node], froz
 
 
 def _copy_returned_packs(graph: Graph, output: Node, packs: Sequence[Node], copies: dict[Node, Node]) -> None:
-    """The caller may write to what a call returned, which must never reach a pack; views of a pack are packs in this sense."""
+    """The caller may write to what a call returned, which must never reach a pack, nor what a pack is a view of."""
     storages = {_storage(pack.meta["val"]) for pack in packs}
     for result in output.all_input_nodes:
         value = result.meta.get("val")
@@ -148,17 +149,15 @@ class Packed:
 
     def __call__(self, args: list[Any]) -> Any:
         sources = self._pick_sources(args)
-        # Identity first: a replaced parameter may well have the version number of the one that it replaced.
-        if not all(map(operator.is_, sources, self._sources)) or _versions(sources) != self._versions:
-            self._pack(sources)
-        elif self._versions is None:
+        # Identity too: a replaced parameter may well have the version number of the one that it replaced.
+        if self._versions is None or not _identical(sources, self._sources) or _versions(sources) != self._versions:
             self._pack(sources)
         call = [*self._pick_kept(args), *self._packs]
         args.clear()
         return self._compiled(call)
 
     def repack(self) -> None:
-        """Compute the packs again from the parameters that were last seen; before the first call there is nothing to do."""
+        """Compute the packs again from the parameters last seen; before the first call there is nothing to do."""
         if self._sources:
             self._pack(self._sources)
 
@@ -184,8 +183,21 @@ def _picker(positions: Sequence[int]) -> Callable[[Sequence[Any]], tuple[Any, ..
     return operator.itemgetter(*positions)
 
 
+def _identical(some: tuple[torch.Tensor, ...], others: tuple[torch.Tensor, ...]) -> bool:
+    """Whether two tuples hold the same tensors, at the price of a pointer comparison each: this runs on every call.
+
+    Comparing tuples asks a pair for equality only when they are not one object, and tensors then answer with a
+    tensor. For more than one element that is an error; for a single one with an equal value, whose pack is right, the
+    answer may stand.
+    """
+    try:
+        return some == others
+    except RuntimeError:
+        return False
+
+
 def _versions(tensors: tuple[torch.Tensor, ...]) -> tuple[int, ...] | None:
-    """Version counters, or None when one is an inference tensor, which has none: such packs are made anew on every call."""
+    """Version counters; None when one is an inference tensor, which has none: packs are then made on every call."""
     try:
         return tuple(map(_version_of, tensors))
     except RuntimeError:

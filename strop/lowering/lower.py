@@ -1,4 +1,4 @@
-"""Lowering: a module is compiled through the capture road, with a rewrite of each captured graph on the way to Inductor."""
+"""Lowering: a module is compiled through the capture road, each graph rewritten on its way to Inductor."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def unchanged(graph: GraphModule) -> GraphModule:
 class LoweringOptions:
     """How the rewritten graph is compiled.
 
-    ``mode`` is a mode of ``torch.compile``; ``inductor`` are Inductor options on top of it, such as ``{"cpp.simdlen": 256}``;
-    ``dynamic`` as in ``torch.compile``; ``observe`` notes from which nodes each kernel came (slower to compile, same code).
+    ``mode`` is a mode of ``torch.compile``, ``inductor`` holds Inductor options on top, such as ``{"cpp.simdlen": 256}``;
+    ``dynamic`` as in ``torch.compile``; ``observe`` notes the origins of kernels (slower to compile, same code).
     """
 
     mode: str = "default"
@@ -46,15 +46,25 @@ class LoweringOptions:
     observe: bool = False
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class LoweredGraph:
-    """One graph of a lowered module: ids before and after the rewrite, the compiler's output, the packs if there are any."""
+    """One graph of a lowered module: ids before and after the rewrite, what Inductor wrote, the packs if there are any.
+
+    ``origins`` and ``names`` say where kernels came from; without ``observe`` the former is empty and comments have
+    to do.
+    """
 
     captured_id: str
     rewritten_id: str
     wrapper: str
-    output: CompilerOutput | None
     packed: Packed | None
+    origins: Mapping[str, tuple[str, ...]]
+    names: Mapping[str, str]
+
+    @property
+    def output(self) -> CompilerOutput:
+        """The kernels that the compiler made, with the nodes of the rewritten graph that they came from."""
+        return compiler_output(self.wrapper, origins=self.origins, names=self.names, graph_id=self.captured_id)
 
 
 class Lowered:
@@ -73,7 +83,7 @@ class Lowered:
         return self._run(*args, **kwargs)
 
     def repack(self) -> None:
-        """Compute again whatever was computed from parameters alone; needed after writes that torch cannot see (``.data``)."""
+        """Compute again what was computed from parameters alone; needed after writes unseen by torch (``.data``)."""
         for graph in self.graphs:
             if graph.packed is not None:
                 graph.packed.repack()
@@ -84,7 +94,8 @@ class Lowered:
         return sum(graph.packed.pack_bytes for graph in self.graphs if graph.packed is not None)
 
     def _first_run(self, *args: Any, **kwargs: Any) -> Any:
-        # Dynamo counts recompilations per code object, over all modules of a class, and past its limit runs eagerly without a word.
+        # Dynamo counts recompilations per code object, over all modules of a class, and past its limit runs eagerly
+        # without a word.
         limits = dynamo_config.patch(recompile_limit=MANY, accumulated_recompile_limit=MANY)
         with own_errors(), limits:
             result = self._compiled(*args, **kwargs)
@@ -102,16 +113,12 @@ class Lowered:
         static = _static_positions(split.rest)
         with ExitStack() as stack:
             stack.enter_context(patched_options(self._inductor))
-            origins = stack.enter_context(kernel_origins()) if self._options.observe else None
+            origins = stack.enter_context(kernel_origins()) if self._options.observe else {}
             core = retrace(split.rest)
             names = origin_names(core)
             compiled = compile_inference(core, fake_inputs(split.rest), static)
-        wrapper = source_of(compiled)
-        seen = None
-        if origins is not None:
-            seen = compiler_output(wrapper, origins=origins, names=names, graph_id=captured.id)
         packed = Packed(compiled, split) if split.prologue is not None else None
-        self.graphs.append(LoweredGraph(captured.id, rewritten_id, wrapper, seen, packed))
+        self.graphs.append(LoweredGraph(captured.id, rewritten_id, source_of(compiled), packed, origins, names))
         return packed or compiled
 
 
@@ -120,9 +127,7 @@ def _static_positions(module: GraphModule) -> list[int]:
     return [position for position, node in enumerate(slots) if node.meta.get(STATIC)]
 
 
-def lower(
-    module: torch.nn.Module, rewrite: Rewrite = unchanged, options: LoweringOptions | None = None
-) -> Lowered:
+def lower(module: torch.nn.Module, rewrite: Rewrite = unchanged, options: LoweringOptions | None = None) -> Lowered:
     """Compile ``module`` with ``rewrite`` applied to each of its captured graphs.
 
     Args:

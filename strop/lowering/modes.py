@@ -23,8 +23,8 @@ _REFUSED = {
 def compile_mode(module: torch.nn.Module, mode: str, *, dynamic: bool | None = None) -> Callable[..., Any]:
     """The module as a user would run it: ``eager`` as it is, otherwise through ``torch.compile`` in that mode.
 
-    It enters as candidates do (see :mod:`strop.capture.entry`), so that neither gains a microsecond by the way of calling it. On a
-    CPU ``reduce-overhead`` compiles exactly as ``default`` does: it only switches CUDA graphs on.
+    It enters as candidates do (see :mod:`strop.capture.entry`), so that neither gains a microsecond by the way of
+    calling it. On a CPU ``reduce-overhead`` compiles exactly as ``default`` does: it only switches CUDA graphs on.
     """
     if mode == EAGER:
         return module
@@ -66,8 +66,9 @@ def inductor_options(mode: str, extra: Mapping[str, Any]) -> dict[str, Any]:
 def prepare_process(recompile_limit: int = 256) -> None:
     """For a process that compiles for a living: never let Dynamo fall back to eager silently.
 
-    Dynamo counts compilations per code object, over every backend and instance of a class; past eight it runs eagerly. A
-    measurement process that compiles several modes and candidates gets there, so the limit is raised and hitting it is an error.
+    Dynamo counts compilations per code object, over every backend and instance of a class; past eight it runs
+    eagerly. A measurement process that compiles several modes and candidates gets there, so the limit is raised and
+    hitting it is an error.
     """
     dynamo_config.recompile_limit = recompile_limit
     dynamo_config.accumulated_recompile_limit = 4 * recompile_limit

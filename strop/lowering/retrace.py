@@ -1,13 +1,13 @@
-"""From Strop's dialect to what Inductor compiles: settle a rewritten graph, then trace it again with Inductor's decompositions."""
+"""From Strop's dialect to Inductor's: settle a rewritten graph, then trace it with Inductor's decompositions."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch._dispatch.python import enable_python_dispatcher
-from torch._dynamo.utils import detect_fake_mode
+from torch._guards import detect_fake_mode
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx import GraphModule, Node
 from torch.fx.experimental.proxy_tensor import make_fx
@@ -53,7 +53,7 @@ def output_values(module: GraphModule) -> list[Any]:
 
 
 def keep_promises(module: GraphModule, before: Sequence[Any]) -> None:
-    """Hold a rewritten graph to the outputs of the captured one: same number, shapes and types; strides are put right here.
+    """Hold a rewritten graph to the outputs of the captured one: number, shapes, types; strides are put right here.
 
     Raises:
         BadCandidate: when the rewrite changed what the graph returns.
@@ -77,10 +77,10 @@ def _keep_promise(module: GraphModule, index: int, old: torch.Tensor, new: torch
 
 
 def _restride(module: GraphModule, index: int, old: torch.Tensor) -> None:
-    """Copy one output into the layout that code behind the graph was traced with; Inductor fuses the copy where it can."""
+    """Copy one output into the layout that the code behind expects; Inductor fuses the copy where it can."""
     graph = module.graph
     output = graph.output_node()
-    results = list(output.args[0])
+    results: list[Any] = list(cast("Sequence[Any]", output.args[0]))
     strides = [_concrete(step) for step in old.stride()]
     sizes = [_concrete(size) for size in old.shape]
     with graph.inserting_before(output):
@@ -95,7 +95,9 @@ def _restride(module: GraphModule, index: int, old: torch.Tensor) -> None:
 def _concrete(size: int | torch.SymInt) -> int:
     if isinstance(size, int):
         return size
-    raise BadCandidate("A rewrite changed the layout of an output with symbolic sizes; keep its layout, or make it contiguous.")
+    raise BadCandidate(
+        "A rewrite changed the layout of an output with symbolic sizes; keep its layout, or make it contiguous."
+    )
 
 
 def _text(sizes: Sequence[Any]) -> list[str]:
@@ -103,7 +105,7 @@ def _text(sizes: Sequence[Any]) -> list[str]:
 
 
 def retrace(module: GraphModule) -> GraphModule:
-    """Trace a settled graph again with Inductor's decompositions; nodes remember in ``from_node`` which node they came from."""
+    """Trace a settled graph with Inductor's decompositions; ``from_node`` remembers which node each came from."""
     inputs = fake_inputs(module)
     for node in module.graph.nodes:
         node.meta.pop("from_node", None)

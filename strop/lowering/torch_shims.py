@@ -1,7 +1,8 @@
 """Every private door into Inductor that Strop uses, with the versions of torch for which each was tried.
 
-Past the newest version that was tried, a door closes itself, says so once in the log and through :func:`closed_doors`, and the
-caller takes the public way round. Nothing outside this file imports a private name of Inductor.
+Past the newest version that was tried, a door closes itself, says so once in the log and through
+:func:`closed_doors`, and the caller takes the public way round. Nothing outside this file imports a private name of
+Inductor.
 """
 
 from __future__ import annotations
@@ -13,12 +14,13 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import torch
-from torch._dynamo.utils import detect_fake_mode
-from torch._guards import TracingContext, tracing
+from torch._guards import TracingContext, detect_fake_mode, tracing
 from torch._inductor import compile_fx as inductor
 from torch._inductor import config as inductor_config
 from torch._inductor import debug as inductor_debug
+from torch._inductor.cudagraph_utils import BoxedDeviceIndex
 from torch._inductor.decomposition import select_decomp_table
+from torch._inductor.utils import BoxedBool
 from torch._inductor.virtualized import V
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx import GraphModule
@@ -125,21 +127,20 @@ def compile_inference(graph: GraphModule, inputs: Sequence[Any], static: Sequenc
             graph,
             inputs,
             static_input_idxs=list(static),
-            cudagraphs=inductor.BoxedBool(inductor_config.triton.cudagraphs),
+            cudagraphs=BoxedBool(inductor_config.triton.cudagraphs),
             graph_id=next(inductor._graph_counter),
             is_inference=True,
-            boxed_forward_device_index=inductor.BoxedDeviceIndex(None),
+            boxed_forward_device_index=BoxedDeviceIndex(None),
             cpp_wrapper=inductor_config.cpp_wrapper,
         )
     return cast("Callable[..., Any]", compiled)
 
 
-def _compile_by_public_way(
-    graph: GraphModule, inputs: Sequence[Any], fake_mode: FakeTensorMode
-) -> Callable[..., Any]:
-    # A context of its own: compile_fx runs AOTAutograd again, which would overwrite what the outer one left for its caller.
+def _compile_by_public_way(graph: GraphModule, inputs: Sequence[Any], fake_mode: FakeTensorMode) -> Callable[..., Any]:
+    # A context of its own: compile_fx runs AOTAutograd again, which would overwrite what the outer one left for its
+    # caller.
     with tracing(TracingContext(fake_mode)):
-        compiled = inductor.compile_fx(graph, list(inputs))
+        compiled = cast("Callable[..., Any]", inductor.compile_fx(graph, list(inputs)))
 
     def run(*args: Any) -> Any:
         return compiled(*args)
@@ -158,7 +159,7 @@ def _device_of(graph: GraphModule) -> torch.device:
 def _keep_output_layouts(graph: GraphModule) -> None:
     """Tell Inductor that the user sees every output, so that it may not choose other strides for them."""
     output = graph.graph.output_node()
-    visible = [i for i, value in enumerate(output.args[0]) if isinstance(value, torch.fx.Node)]
+    visible = [i for i, value in enumerate(cast("Sequence[Any]", output.args[0])) if isinstance(value, torch.fx.Node)]
     output.meta["user_visible_output_idxs"] = visible if inductor_config.keep_output_stride else []
 
 
@@ -171,7 +172,8 @@ def source_of(compiled: Callable[..., Any]) -> str:
 def kernel_origins() -> Any:
     """While the block runs, compilation notes each kernel's origins; yields a mapping that is complete when it ends.
 
-    Keys are ``<kernel name>:<number>`` as in the wrapper's ``[Provenance debug handles]`` comments, values names of graph nodes.
+    Keys are ``<kernel name>:<number>`` as in the wrapper's ``[Provenance debug handles]`` comments, values names of
+    graph nodes.
     """
     found: dict[str, tuple[str, ...]] = {}
     if not is_open("kernel_origins"):

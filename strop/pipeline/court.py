@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from strop.errors import BadWorkload, ChildFault, WorkloadInconclusive
 from strop.pipeline.layouts import given_layout, made_layout
 from strop.ports import ChildPort, WallPort
-from strop.records.candidate import CompiledForm, Form
+from strop.records.candidate import CompiledForm, Form, NullForm
 from strop.records.contract import Contract
 from strop.records.evidence import Case, CrashEvidence, CrashKind, Distribution
 from strop.records.target import Target
@@ -89,6 +89,7 @@ class Court:
     _stack: ExitStack = field(default_factory=ExitStack)
     _reference: ChildPort | None = None
     _baseline: ChildPort | None = None
+    _null: ChildPort | None = None
     _description: Description | None = None
     _golds: dict[tuple[int, Distribution, int], Gold] = field(default_factory=dict[tuple[int, Distribution, int], Gold])
     _parameters: dict[int, Arrays] = field(default_factory=dict[int, Arrays])
@@ -129,12 +130,26 @@ class Court:
     def baseline(self) -> ChildPort:
         """The child that runs the baseline; started when first needed."""
         if self._baseline is None:
-            self._baseline = self._stack.enter_context(self.wall.child(ChildRole.BASELINE))
             with trusted(f"The baseline '{self.baseline_mode}' could not be built"):
-                self.open(self._baseline)
-                self.load(self._baseline, CompiledForm(mode=self.baseline_mode))
-                self.map(self._baseline, SLOTS)
+                form = CompiledForm(mode=self.baseline_mode)
+                self._baseline = self.loaded(self._stack, ChildRole.BASELINE, form)
         return self._baseline
+
+    @property
+    def null(self) -> ChildPort:
+        """The trusted child that only hands back what it made once: what it costs is the cost of the harness."""
+        if self._null is None:
+            with trusted("The null worker could not be built"):
+                self._null = self.loaded(self._stack, ChildRole.BASELINE, NullForm())
+        return self._null
+
+    def loaded(self, stack: ExitStack, role: ChildRole, form: Form) -> ChildPort:
+        """A fresh child with a form built and small arenas lent; ``stack`` ends it."""
+        child = stack.enter_context(self.wall.child(role))
+        self.open(child)
+        self.load(child, form)
+        self.map(child, SLOTS)
+        return child
 
     def change_baseline(self, mode: str) -> None:
         """Judge against another mode from now on; answers of the old baseline are forgotten."""

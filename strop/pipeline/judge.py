@@ -10,10 +10,10 @@ from strop.checks._base import Rules
 from strop.errors import ChildFault
 from strop.pipeline.cases import Plan, full_plan, screening_plan
 from strop.pipeline.court import Court
-from strop.pipeline.measure import baseline_lane, compare
+from strop.pipeline.measure import compare
 from strop.pipeline.verify import Cascade, crash_at, verify
 from strop.ports import ChildPort
-from strop.records.candidate import Candidate
+from strop.records.candidate import Candidate, CompiledForm
 from strop.records.decision import Judgement
 from strop.records.evidence import Stage, TimingEvidence
 from strop.records.measurement import Comparison, Conditions
@@ -82,7 +82,8 @@ def _timed(
     def lanes(stack: ExitStack, process: int) -> tuple[ChildPort, ChildPort]:
         if depth.processes == 1:
             return court.baseline, child
-        return baseline_lane(court, stack), child if process == 0 else _fresh(court, stack, candidate)
+        baseline = court.loaded(stack, ChildRole.BASELINE, CompiledForm(mode=court.baseline_mode))
+        return baseline, child if process == 0 else court.loaded(stack, ChildRole.CANDIDATE, candidate.form)
 
     try:
         comparison, graded = compare(court, conditions, lanes, processes=depth.processes, looks=looks)
@@ -93,15 +94,6 @@ def _timed(
         cascade.hear(Stage.TIME, evidence)
     cascade.hear(Stage.PLAUSIBILITY, _plausibility(court, comparison, floor))
     return comparison
-
-
-def _fresh(court: Court, stack: ExitStack, candidate: Candidate) -> ChildPort:
-    """The candidate once more, in a process of its own."""
-    child = stack.enter_context(court.wall.child(ChildRole.CANDIDATE))
-    court.open(child)
-    court.load(child, candidate.form)
-    court.map(child, 2)
-    return child
 
 
 def _plausibility(court: Court, comparison: Comparison, floor: Floor) -> TimingEvidence:

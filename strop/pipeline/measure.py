@@ -14,7 +14,6 @@ from strop.pipeline.court import Arrays, Court, Gold, fill, trusted
 from strop.pipeline.slots import Supply, slots_for, supply
 from strop.pipeline.values import case_errors
 from strop.ports import ChildPort
-from strop.records.candidate import CompiledForm, Form, NullForm
 from strop.records.evidence import Case, Distribution, Stage, ValuesEvidence
 from strop.records.measurement import BASELINE, CANDIDATE, Block, Comparison, Conditions
 from strop.stats.compare import FALSE_FASTER_RATE, Effect, compare_blocks, estimate, pair_log_ratios
@@ -63,17 +62,18 @@ class Clock:
         lanes = {BASELINE: lane(court, baseline, slots), CANDIDATE: lane(court, candidate, slots)}
         source = supply(court)
         judged = set(random.SystemRandom().sample(range(looks.looks[0]), min(GRADED_PAIRS, looks.looks[0])))
-        with ExitStack() as stack:
-            null = lane(court, null_child(court, stack), slots)
-            warm = [source.contents(slot) for slot in range(slots)]
-            for warmed in (*lanes.values(), null):
-                warmed.block(warm, court.timeouts.run_s)
-            for pair in range(looks.looks[-1]):
+        null = lane(court, court.null, slots)
+        warm = [source.contents(slot) for slot in range(slots)]
+        for warmed in (*lanes.values(), null):
+            warmed.block(warm, court.timeouts.run_s)
+        done = 0
+        for look, pairs in enumerate(looks.looks):
+            for pair in range(done, pairs):
                 self._pair(lanes, null, source, pair, process, judged=pair in judged)
-                look = looks.look(pair + 1)
-                if look is not None and consider(looks, look, self._effect(process)).stop:
-                    return looks.spend(look)
-        return looks.spend(len(looks.looks) - 1)
+            done = pairs
+            if consider(looks, look, self._effect(process)).stop:
+                break
+        return looks.spend(looks.looks.index(done))
 
     def _effect(self, process: int) -> Effect:
         return estimate(pair_log_ratios([block for block in self.blocks if block.process == process]))
@@ -125,20 +125,6 @@ def lane(court: Court, child: ChildPort, slots: int) -> Lane:
         court.map(child, slots)
     court.deliver(child, 0)
     return Lane(child=child, slots=slots)
-
-
-def null_child(court: Court, stack: ExitStack) -> ChildPort:
-    """The trusted null worker."""
-    return loaded_child(court, stack, NullForm())
-
-
-def loaded_child(court: Court, stack: ExitStack, form: Form) -> ChildPort:
-    """A fresh trusted child with a form loaded and small arenas mapped."""
-    child = stack.enter_context(court.wall.child(ChildRole.BASELINE))
-    court.open(child)
-    court.load(child, form)
-    court.map(child, 2)
-    return child
 
 
 def call_time_ns(court: Court, child: ChildPort, rounds: int = 3) -> float:
@@ -204,8 +190,3 @@ def kernel_ratio(court: Court, baseline: ChildPort, candidate: ChildPort) -> flo
         for child in (baseline, candidate)
     ]
     return spent[0] / spent[1] if min(spent) > 0 else None
-
-
-def baseline_lane(court: Court, stack: ExitStack) -> ChildPort:
-    """A fresh child with the baseline loaded."""
-    return loaded_child(court, stack, CompiledForm(mode=court.baseline_mode))

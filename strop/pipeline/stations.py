@@ -76,6 +76,17 @@ class LocalStations:
             timeouts=Timeouts(),
         )
 
+    def device_seconds_s(self) -> float:
+        """For how long the device's lock was held so far."""
+        return self.wall.held_s(self.target.device)
+
+    def recall(self, what: Described | Admitted | Captured | BaselinesMeasured | Profiled | CatalogueAsked) -> None:
+        """Take over what an earlier sitting of the run found out, instead of finding it out again."""
+        if isinstance(what, Captured):
+            self._capture = what.capture
+        if isinstance(what, BaselinesMeasured):
+            self.use_baseline(what.best)
+
     def describe(self) -> Described:
         """Load the workload behind the wall."""
         return Described(description=self.court.description)
@@ -102,7 +113,7 @@ class LocalStations:
         return found
 
     def use_baseline(self, mode: str) -> None:
-        """Judge against this mode from now on (also after a resume)."""
+        """Judge against this mode from now on."""
         if mode != self._baseline_mode:
             self._baseline_mode = mode
             if self._court is not None:

@@ -12,16 +12,15 @@ from strop.checks._base import Rules
 from strop.checks._bound import allowed
 from strop.errors import ChildFault
 from strop.pipeline.court import Arrays, Court, trusted
-from strop.pipeline.measure import call_time_ns, lane, loaded_child
-from strop.pipeline.slots import supply
+from strop.pipeline.measure import call_time_ns, lane
+from strop.pipeline.slots import slots_for, supply
 from strop.pipeline.values import case_errors
 from strop.ports import ChildPort
 from strop.records.candidate import CompiledForm
 from strop.records.event import Admitted, BaselinesMeasured, Captured
 from strop.records.evidence import Case, Distribution
-from strop.records.graph import Capture
 from strop.stats.power import judge_power
-from strop.wire.messages import AskCapture, CaptureReply
+from strop.wire.messages import AskCapture, CaptureReply, ChildRole
 
 BASELINE_ROUNDS = 5
 POWER_DRAWS = 3
@@ -63,26 +62,20 @@ def _weak_outputs(court: Court, draw: int) -> list[str]:
     golds = [
         court.gold(Case(index=700 + i, distribution=Distribution.OWN, parameters_draw=draw)) for i in range(POWER_DRAWS)
     ]
+    rows = [row for gold in golds for row in case_errors(court.description, gold, gold.baseline)]
+    factor = Rules(contract=court.contract).error_factor
+    floating = [leaf for leaf in court.description.outputs if leaf.tensor.dtype.is_floating and leaf.tensor.elements]
     weak: list[str] = []
-    for leaf in court.description.outputs:
-        if not leaf.tensor.dtype.is_floating or leaf.tensor.elements == 0:
-            continue
-        errors = [
-            row
-            for gold in golds
-            for row in case_errors(court.description, gold, gold.baseline)
-            if row.path == leaf.path
-        ]
-        bound = max(allowed(row, Rules(contract=court.contract).error_factor)[-1] for row in errors)
-        same_shape = [_flat(gold.inputs, leaf.tensor.shape) for gold in golds]
-        answer = judge_power([gold.expected[leaf.path] for gold in golds], bound, same_shape[0])
-        if answer:
-            weak.append(f"{leaf.path}: {answer}")
-    floating = [leaf for leaf in court.description.outputs if leaf.tensor.dtype.is_floating]
-    return weak if floating and len(weak) == len(floating) else []
+    for leaf in floating:
+        bound = max(allowed(row, factor)[-1] for row in rows if row.path == leaf.path)
+        given = _input_like(golds[0].inputs, leaf.tensor.shape)
+        reason = judge_power([gold.expected[leaf.path] for gold in golds], bound, given)
+        if reason:
+            weak.append(f"{leaf.path}: {reason}")
+    return weak if len(weak) == len(floating) else []
 
 
-def _flat(inputs: Arrays, shape: tuple[object, ...]) -> np.ndarray | None:
+def _input_like(inputs: Arrays, shape: tuple[object, ...]) -> np.ndarray | None:
     """An input that has an output's shape, for the trivial answer 'the input itself'."""
     for array in inputs.values():
         if array.shape == shape and array.dtype.kind == "f":
@@ -97,7 +90,7 @@ def baselines(court: Court, modes: tuple[str, ...]) -> BaselinesMeasured:
         children: dict[str, ChildPort] = {}
         for mode in modes:
             try:
-                children[mode] = loaded_child(court, stack, CompiledForm(mode=mode))
+                children[mode] = court.loaded(stack, ChildRole.BASELINE, CompiledForm(mode=mode))
             except ChildFault as fault:
                 failed.append((mode, fault.evidence.detail))
         with trusted("No baseline could be timed"):
@@ -107,23 +100,20 @@ def baselines(court: Court, modes: tuple[str, ...]) -> BaselinesMeasured:
 
 
 def _time_in_turn(court: Court, children: dict[str, ChildPort]) -> dict[str, float]:
-    """Median time of one call per mode, all modes taking turns on equal contents."""
+    """Median time of one call per mode, hand-off subtracted, all modes taking turns on equal contents."""
     if not children:
         return {}
     source = supply(court)
-    planned = {mode: call_time_ns(court, child, rounds=1) for mode, child in children.items()}
-    slots = max(4, min(64, int(100e6 / max(1.0, min(planned.values())))))
+    fastest_ns = min(call_time_ns(court, child, rounds=1) for child in children.values())
+    slots = slots_for(court.description, court.target, fastest_ns)
     lanes = {mode: lane(court, child, slots) for mode, child in children.items()}
+    null = lane(court, court.null, slots)
     rounds: dict[str, list[float]] = {mode: [] for mode in children}
-    for _ in range(BASELINE_ROUNDS):
+    for turn in range(BASELINE_ROUNDS + 1):
         contents = [source.contents(slot) for slot in range(slots)]
+        hand_off_ns = null.block(contents, court.timeouts.run_s)
         for mode, clocked in lanes.items():
-            rounds[mode].append(clocked.block(contents, court.timeouts.run_s) / slots)
+            elapsed_ns = clocked.block(contents, court.timeouts.run_s)
+            if turn:
+                rounds[mode].append(max(1.0, (elapsed_ns - hand_off_ns) / slots))
     return {mode: float(np.median(values)) for mode, values in rounds.items()}
-
-
-def breaks_note(found: Capture) -> str:
-    """One sentence on graph breaks, or nothing."""
-    if not found.breaks:
-        return ""
-    return f"{len(found.breaks)} graph breaks: " + "; ".join(f"{item.where}: {item.reason}" for item in found.breaks)

@@ -32,7 +32,7 @@ from strop.records.evidence import (
 )
 from strop.records.opportunity import Legality
 from strop.records.tensor import DType
-from strop.records.verdict import Failed, Finding, Inconclusive, Scope, Skipped, Verdict
+from strop.records.verdict import Failed, Finding, Inconclusive, Passed, Scope, Skipped, Verdict
 from strop.stats.errors import error_ratio
 from strop.wire.arrays import as_float64
 from strop.wire.messages import Accept, Accepted, Ran, Run
@@ -40,7 +40,7 @@ from strop.wire.messages import Accept, Accepted, Ran, Run
 
 @dataclass(slots=True, kw_only=True)
 class Cascade:
-    """Findings so far. One finding per check: its first objection, else its last word."""
+    """Findings so far, one per check: its objection, else that it passed, else that it had nothing to look at."""
 
     rules: Rules
     findings: dict[str, Finding] = field(default_factory=dict[str, Finding])
@@ -48,6 +48,7 @@ class Cascade:
     leaves: list[LeafErrors] = field(default_factory=list[LeafErrors])
     finite_inputs: bool = False
     infrastructure: bool = False
+    redrawable: bool = True
 
     @property
     def passing(self) -> bool:
@@ -73,7 +74,8 @@ class Cascade:
             if finding.because:
                 self.notes.append(f"{check.name}: {finding.because}")
             return
-        if not isinstance(self.findings.get(check.name), Failed | Inconclusive):
+        before = self.findings.get(check.name)
+        if before is None or isinstance(before, Skipped) or not isinstance(finding, Passed | Skipped):
             self.findings[check.name] = finding
 
     def object_inconclusive(self, check: str, because: str) -> None:
@@ -154,6 +156,7 @@ def _interface(court: Court, child: ChildPort, candidate: Candidate, plan: Plan,
         delivered = court.deliver(child, gold.case.parameters_draw)
         if delivered is not None and delivered.matched_by != "name":
             cascade.notes.append(f"parameters were matched by {delivered.matched_by}, not by name")
+            cascade.redrawable = delivered.matched_by != "seed"
         missing = delivered.missing if delivered is not None else ()
         return inspect_interface(court, child, gold, missing)
 
@@ -166,7 +169,7 @@ def _values(court: Court, child: ChildPort, candidate: Candidate, plan: Plan, ca
 
 
 def _parameters(court: Court, child: ChildPort, candidate: Candidate, plan: Plan, cascade: Cascade) -> bool:
-    if not court.description.parameters:
+    if not court.description.parameters or not cascade.redrawable:
         return cascade.open
     return _judge_cases(court, child, candidate, Stage.PARAMETERS, plan.parameters, cascade)
 

@@ -26,7 +26,7 @@ def text(value: Json) -> str:
     return json.dumps(_strict(value), ensure_ascii=False, allow_nan=False)
 
 
-def _strict(value: Any) -> Any:  # noqa: ANN401 - whatever JSON can hold
+def _strict(value: Any) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):

@@ -128,6 +128,7 @@ class LiveView:
         self.story = Story()
         self._clock_s = clock_s
         self._began_s: float | None = None
+        self._said = "starting"
         self._used_before_s = 0.0
         self._live: Live | None = None
 
@@ -149,6 +150,12 @@ class LiveView:
             self._live.stop()
             self._live = None
 
+    def say(self, sentence: str) -> None:
+        """Something that is being done before the run has its first event."""
+        self._said = sentence
+        if self._live is None:
+            self.console.print(f"{sentence} …", markup=False, highlight=False, soft_wrap=True)
+
     def heard(self, event: Event) -> None:
         """Take in one event and show it."""
         if self._began_s is None or isinstance(event.what, RunStarted):
@@ -165,7 +172,7 @@ class LiveView:
         """The whole view."""
         story = self.story
         if story.started is None:
-            return Text("starting …", style="dim")
+            return Text(f"{self._said} …", style="dim")
         about = f"{story.started.workload.name} · {story.started.target.name} · {story.started.request.contract.name}"
         parts: list[RenderableType] = [Text(about, style="bold"), self._clock_line()]
         if story.baselines is not None:

@@ -34,6 +34,8 @@ def headline(result: RunResult) -> str:
     if result.baseline is None:
         return f"No result: {result.because}"
     stays, tried = baseline_text(result.baseline), plural(result.proposed, "candidate")
+    if not result.proposed:
+        return f"Nothing was tried, so {stays} stays: {result.because}."
     if result.reason in (StopReason.INTERRUPTED, StopReason.FAULT):
         return f"Stopped before anything beat {stays}, which stays; {tried} tried: {result.because}."
     return f"Nothing beat the compiler: {stays} stays; {tried} tried."

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 
 from strop.sandbox.process import Process, Setup
 from strop.sandbox.processes import busy_ticks
+from strop.sandbox.seed import Seed
 from strop.wire.messages import ChildRole
 
 SETTLE_S = 15.0
@@ -16,16 +17,17 @@ STILL_S = 0.15
 
 
 class Pool:
-    """Keeps at most one spare child per role that was asked for before. A spare has run nothing but imports; no child
-    is used twice.
+    """Keeps at most one spare child of each role in ``ahead``. A spare has run nothing but imports; no child is used
+    twice.
 
     While it is held still (``still``) nothing is started ahead, and spares that still warm up are waited for: a clock
     is running.
     """
 
-    def __init__(self, setup: Setup, *, ahead: bool = True) -> None:
-        self._recipe = setup
-        self._ahead = ahead
+    def __init__(self, setup: Setup, *, ahead: Collection[ChildRole] = (ChildRole.CANDIDATE,)) -> None:
+        self._setup = setup
+        self._ahead = frozenset(ahead)
+        self._seed = Seed(setup.cache)
         self._spares: dict[ChildRole, Process] = {}
         self._still = 0
         self._is_closed = False
@@ -38,13 +40,16 @@ class Pool:
             if process is not None and process.status.read():
                 process.end()
                 process = None
-        process = process or Process(role, self._recipe)
-        self._refill(role)
+        process = process or Process(role, self._setup)
+        if role is ChildRole.CANDIDATE:
+            self._seed.plant(process.scratch / "cache")
+        if role in self._ahead:
+            self._start_spare(role)
         return process
 
     def prepare(self, role: ChildRole) -> None:
-        """Start a spare now, so that the first ``take`` finds it warm."""
-        self._refill(role)
+        """Start a spare now, so that the next ``take`` finds it warm."""
+        self._start_spare(role)
 
     @contextmanager
     def still(self) -> Iterator[None]:
@@ -69,10 +74,10 @@ class Pool:
         for process in spares:
             process.end()
 
-    def _refill(self, role: ChildRole) -> None:
+    def _start_spare(self, role: ChildRole) -> None:
         with self._lock:
-            if self._ahead and not self._still and not self._is_closed and role not in self._spares:
-                self._spares[role] = Process(role, self._recipe)
+            if not self._still and not self._is_closed and role not in self._spares:
+                self._spares[role] = Process(role, self._setup)
 
 
 def _settle(process: Process, until_s: float) -> None:

@@ -21,8 +21,8 @@ class LocalWall:
     """Implements `strop.ports.WallPort` with processes of this machine, at isolation grade C: a process, and no more.
 
     ``trusted_cache`` is a folder in which reference and baseline keep their compile caches from run to run; a
-    candidate always has a private one. ``ahead`` starts the next child before it is asked for. ``extra`` joins the
-    environment of every child. Use it as a context, or ``close`` it.
+    candidate always has a private one. ``ahead`` starts the next candidate's process before it is asked for.
+    ``extra`` joins the environment of every child. Use it as a context, or ``close`` it.
     """
 
     isolation = "C"
@@ -47,7 +47,7 @@ class LocalWall:
             extra=extra or {},
             command=command,
         )
-        self._pool = Pool(setup, ahead=ahead)
+        self._pool = Pool(setup, ahead=(ChildRole.CANDIDATE,) if ahead else ())
         self._leases: dict[str, Lease] = {}
         self._guard = threading.Lock()
 

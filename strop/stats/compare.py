@@ -127,7 +127,7 @@ def estimate(ratios: Sequence[LogRatios], *, resamples: int = RESAMPLES, seed: i
     if processes == 1:
         return Effect(point, error * math.sqrt(pairs / (pairs - 1)), pairs - 1, pairs - 1)
     between = float(np.var(centres, ddof=1)) / processes
-    within = float(np.mean(np.var(medians, axis=1, ddof=1))) / (processes - 1)
+    within = float(np.var(medians, axis=1, ddof=1).sum()) / processes / (processes - 1)
     degrees = _joint_degrees(between, processes - 1, within, max(1, pairs - processes))
     return Effect(point, error * math.sqrt(processes / (processes - 1)), processes - 1, degrees)
 

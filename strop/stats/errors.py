@@ -158,7 +158,7 @@ def envelope(samples: Sequence[ErrorQuantiles], elements: int) -> ErrorQuantiles
     """
     if not samples:
         return NO_ERROR
-    table = np.array([one.as_tuple() for one in samples], dtype=np.float64)
+    table = _table(samples)
     count = len(samples)
     limit = table.max(axis=0)
     if elements < _FEW_ELEMENTS:
@@ -232,10 +232,8 @@ def _exact_leaf(
 
 def _classes(values: NDArray[Any], overflow: float = math.inf) -> NDArray[np.int8]:
     """0 finite, 1 NaN, 2 +Inf, 3 -Inf; magnitudes from ``overflow`` on count as infinite, as in storage."""
-    kinds = np.isnan(values).astype(np.int8)
-    kinds[values >= overflow] = 2
-    kinds[values <= -overflow] = 3
-    return kinds
+    one, two, three = np.int8(1), np.int8(2), np.int8(3)
+    return np.asarray(one * np.isnan(values) + two * (values >= overflow) + three * (values <= -overflow), dtype=np.int8)
 
 
 def _worst(candidate: NDArray[Any], expected: NDArray[Any], wrong: NDArray[np.bool_]) -> str:
@@ -245,8 +243,7 @@ def _worst(candidate: NDArray[Any], expected: NDArray[Any], wrong: NDArray[np.bo
         return _spot(int(np.argmax(wrong)), candidate, expected)
     with np.errstate(invalid="ignore", over="ignore"):
         errors = np.abs(np.subtract(candidate, expected, dtype=np.float64))
-    errors[~np.isfinite(errors)] = 0.0
-    return _spot(int(np.argmax(errors)), candidate, expected)
+    return _spot(int(np.argmax(np.where(np.isfinite(errors), errors, 0.0))), candidate, expected)
 
 
 def _spot(flat: int, candidate: NDArray[Any], expected: NDArray[Any]) -> str:
@@ -267,16 +264,20 @@ def error_ratio(leaves: Sequence[LeafErrors]) -> float:
     worst = 0.0
     for path in {leaf.path for leaf in leaves}:
         own = [leaf for leaf in leaves if leaf.path == path]
-        candidate = np.array([leaf.candidate.as_tuple() for leaf in own])
-        baseline = np.array([leaf.baseline.as_tuple() for leaf in own])
-        honest = np.array([leaf.honest.as_tuple() for leaf in own])
-        floor = np.array([[leaf.floor] for leaf in own])
+        candidate = _table([leaf.candidate for leaf in own])
+        baseline = _table([leaf.baseline for leaf in own])
+        honest = _table([leaf.honest for leaf in own])
+        floor = np.array([[leaf.floor] for leaf in own], dtype=np.float64)
         share = np.divide(baseline, honest, out=np.zeros_like(baseline), where=honest > 0)
         usual = np.quantile(share, 0.9, axis=0, method="inverted_cdf") * honest
         ground = np.maximum(np.maximum(baseline, usual), floor)
         ratio = np.divide(candidate, ground, out=np.zeros_like(candidate), where=ground > 0)
         worst = max(worst, float(ratio.max()))
     return worst
+
+
+def _table(rows: Sequence[ErrorQuantiles]) -> Values:
+    return np.array([row.as_tuple() for row in rows], dtype=np.float64)
 
 
 def _same_shape(one: NDArray[Any], other: NDArray[Any]) -> None:

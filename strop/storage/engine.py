@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import sqlalchemy as sa
 from sqlalchemy import event
-from sqlalchemy.exc import ArgumentError
+from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 from sqlalchemy.pool import NullPool
 
 from strop.errors import StoreError
@@ -30,7 +30,7 @@ def sqlite_engine(path: Path) -> sa.Engine:
     engine = sa.create_engine(sa.URL.create("sqlite", database=str(path)), connect_args={"timeout": BUSY_TIMEOUT_S})
 
     @event.listens_for(engine, "connect")
-    def prepare(connection: Any, _: Any) -> None:  # noqa: ANN401 - the driver's own connection
+    def prepare(connection: Any, _: Any) -> None:
         # Python's driver would begin transactions by itself, and too late; "begin" below does it.
         connection.isolation_level = None
         for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON", "recursive_triggers = ON"):
@@ -58,6 +58,11 @@ def server_engine(url: str) -> sa.Engine:
     """
     try:
         return sa.create_engine(url, pool_pre_ping=True)
+    except NoSuchModuleError:
+        kind = url.partition("://")[0]
+        raise StoreError(
+            f"'{kind}' is no kind of database that is known here. Write postgresql://..., or a path."
+        ) from None
     except ArgumentError:
         raise StoreError("The store's URL cannot be read. Write it like postgresql://user@host/database.") from None
     except ModuleNotFoundError as error:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
@@ -28,15 +30,21 @@ ATTEMPTS = 20
 class SqlLedger:
     """A LedgerPort over SQL. Close it, or use it as a context manager.
 
-    Every method raises StoreError when the database refuses; the message says who must do what.
+    Every method raises StoreError when the database refuses; the message says who must do what. All work is done by one
+    thread of the ledger's own: Ctrl-C reaches the main thread alone, so it can never tear a transaction half-way and
+    leave the database locked. What was being written then is written.
     """
 
     def __init__(self, engine: sa.Engine, place: str) -> None:
         self.engine = engine
         self.place = place
+        self._desk = ThreadPoolExecutor(max_workers=1, thread_name_prefix="strop-ledger")
 
     def append(self, run: str, what: Happening) -> Event:
         """Write one event durably; when this returns, neither a kill nor a power cut takes it away."""
+        return self._desk.submit(self._append, run, what).result()
+
+    def _append(self, run: str, what: Happening) -> Event:
         body = encode(what, Happening).decode()
         columns = dataclasses.asdict(headline(what))
         with explained(self.place):
@@ -56,31 +64,27 @@ class SqlLedger:
     def events(self, run: str) -> Iterator[Event]:
         """All events of a run in order; none for a run that is not there."""
         wanted = sa.select(EVENTS.c.sequence, EVENTS.c.at, EVENTS.c.body).where(EVENTS.c.run == run)
-        with explained(self.place), self.engine.connect() as connection:
-            rows = connection.execute(wanted.order_by(EVENTS.c.sequence)).all()
-        for sequence, at, body in rows:
-            yield Event(run=run, sequence=sequence, at=at, what=self._read(body, run, sequence))
+        for row in self._rows(wanted.order_by(EVENTS.c.sequence)):
+            yield Event(run=run, sequence=row.sequence, at=row.at, what=self._read(row.body, run, row.sequence))
 
     def runs(self) -> Sequence[str]:
         """Run ids, newest first."""
         begun = sa.func.min(EVENTS.c.at)
         wanted = sa.select(EVENTS.c.run).group_by(EVENTS.c.run).order_by(begun.desc(), EVENTS.c.run.desc())
-        with explained(self.place), self.engine.connect() as connection:
-            return tuple(connection.execute(wanted).scalars())
+        return tuple(row[0] for row in self._rows(wanted))
 
     def runs_about(self, subject: str) -> Sequence[str]:
         """Runs in which a candidate (``c-...``) or workload (``w-...``) occurs, newest first."""
         begun = sa.func.max(EVENTS.c.at)
         wanted = sa.select(EVENTS.c.run).where(EVENTS.c.subject == subject).group_by(EVENTS.c.run)
-        with explained(self.place), self.engine.connect() as connection:
-            return tuple(connection.execute(wanted.order_by(begun.desc(), EVENTS.c.run.desc())).scalars())
+        return tuple(row[0] for row in self._rows(wanted.order_by(begun.desc(), EVENTS.c.run.desc())))
 
     def view(self, name: str) -> Sequence[dict[str, object]]:
         """The rows of one of the views that people read: ``runs``, ``candidates``, ``kept`` or ``failures``."""
         if name not in VIEWS:
             raise ValueError(f"the ledger's views are {', '.join(VIEWS)}, not {name}")
-        with explained(self.place), self.engine.connect() as connection:
-            return [dict(row) for row in connection.execute(sa.text(f"SELECT * FROM {name}")).mappings()]  # noqa: S608 - one of VIEWS
+        rows = self._rows(sa.text(f"SELECT * FROM {name}"))  # noqa: S608 - one of VIEWS
+        return [dict(row._mapping) for row in rows]
 
     def new_run(self) -> str:
         """A run id that this ledger does not hold yet."""
@@ -90,7 +94,8 @@ class SqlLedger:
         return run
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Finish what is being written and let go of the database; idempotent."""
+        self._desk.shutdown()
         self.engine.dispose()
 
     def __enter__(self) -> SqlLedger:
@@ -100,6 +105,13 @@ class SqlLedger:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def _rows(self, wanted: sa.Executable) -> Sequence[sa.Row[Any]]:
+        def read() -> Sequence[sa.Row[Any]]:
+            with explained(self.place), self.engine.connect() as connection:
+                return connection.execute(wanted).all()
+
+        return self._desk.submit(read).result()
 
     def _last(self, connection: sa.Connection, run: str) -> int:
         wanted = sa.select(sa.func.coalesce(sa.func.max(EVENTS.c.sequence), 0)).where(EVENTS.c.run == run)

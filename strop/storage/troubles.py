@@ -6,7 +6,7 @@ import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from sqlalchemy.exc import DBAPIError, NoSuchModuleError, SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from strop.errors import StoreError
 
@@ -57,8 +57,6 @@ def explained(place: str) -> Iterator[None]:
         yield
     except DBAPIError as error:
         raise _about_database(error, place) from error
-    except NoSuchModuleError as error:
-        raise StoreError(f"{place}: no such kind of database is known here. Write sqlite, or postgresql.") from error
     except SQLAlchemyError as error:
         raise StoreError(f"{place} cannot be used as a ledger: {error}. Name another place with --store.") from error
     except OSError as error:
@@ -75,4 +73,5 @@ def _about_database(error: DBAPIError, place: str) -> StoreError:
     for mark, form in _DATABASE:
         if mark in said.lower():
             return StoreError(form.format(place=place))
-    return StoreError(f"The ledger {place} refused: {said.strip()}. Mend that, or name another place with --store.")
+    first = said.strip().splitlines()[0].rstrip(".")
+    return StoreError(f"The ledger {place} refused: {first}. Mend that, or name another place with --store.")

@@ -36,6 +36,13 @@ def best_of(screened: Mapping[str, Decision], confirmed: Mapping[str, Decision])
     return Best(kept=kept, without_work_removed=without_work_removed, without_compiler=without_compiler)
 
 
+def waiting(screened: Mapping[str, Decision], confirmed: Mapping[str, Decision]) -> bool:
+    """True when the best of some class has not been confirmed."""
+    best = best_of(screened, confirmed)
+    kept = (best.kept, best.without_work_removed, best.without_compiler)
+    return any(keep is not None and keep.candidate.id not in confirmed for keep in kept)
+
+
 def _best(admits: Admits, screened: Mapping[str, Decision], confirmed: Mapping[str, Decision]) -> Keep | None:
     sure = fastest_first(confirmed.values(), admits)
     unrefuted = (decision for name, decision in screened.items() if name not in confirmed)

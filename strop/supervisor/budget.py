@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 Clock = Callable[[], float]
 
-GRACE_S = 90.0
-"""Seconds beyond the budget in which confirmations may still begin; the first of each class is never left out."""
+OVERRUN_S = 120.0
+"""Seconds beyond the budget in which the run may confirm what it found; the first confirmation is never left out."""
 
 
 class Budget:
@@ -34,7 +34,6 @@ class Budget:
         """True when no further candidate may begin. What is in work is finished."""
         return self.used_s >= self.budget_s
 
-    @property
-    def grace_spent(self) -> bool:
-        """True when no further confirmation may begin either."""
-        return self.used_s >= self.budget_s + GRACE_S
+    def leaves(self, needed_s: float) -> bool:
+        """True when a confirmation that takes ``needed_s`` would still end within the overrun."""
+        return self.used_s + needed_s <= self.budget_s + OVERRUN_S

@@ -33,7 +33,7 @@ from strop.supervisor.journal import Journal
 from strop.supervisor.result import result_of
 from strop.supervisor.resume import check_resumable, is_over
 from strop.supervisor.stations import Stations
-from strop.supervisor.stop import Ending, budget_spent, fault, inconclusive, interrupted, search_over
+from strop.supervisor.stop import UNCONFIRMED, Ending, budget_spent, fault, inconclusive, interrupted, search_over
 
 PATIENCE = 3
 """Candidates in a row that the trusted side could not judge before the whole run is called inconclusive."""
@@ -98,7 +98,7 @@ class _Sitting:
             self.journal.catch_up()
             if self.state.started is None:
                 raise
-            return interrupted(best_of(self.state.screened, self.state.confirmed), self.state.confirmed)
+            return interrupted()
         except WorkloadInconclusive as error:
             return inconclusive(str(error))
         except StoreError:
@@ -170,16 +170,20 @@ class _Sitting:
         return search_over(brief, best, len(self.state.screened))
 
     def confirm(self) -> None:
-        """Judge again what would be kept, for each class that is scored apart, until one holds."""
+        """Judge again what would be kept, for each class that is scored apart, until one holds.
+
+        The first is always begun; others only while they would end in time, going by how long one took.
+        """
+        needed_s: float | None = None
         for admits in CLASSES:
-            begun = False
             for keep in fastest_first(self.state.screened.values(), admits):
                 word = self.state.confirmed.get(keep.candidate.id)
                 if word is None:
-                    if begun and self.budget.grace_spent:
-                        break
-                    begun = True
+                    if needed_s is not None and not self.budget.leaves(needed_s):
+                        return
+                    began_s = self.budget.used_s
                     word = self.judge(keep.candidate, fresh=True)
+                    needed_s = max(needed_s or 0.0, self.budget.used_s - began_s)
                 if isinstance(word, Keep):
                     break
 
@@ -221,9 +225,11 @@ class _Sitting:
     def end(self, ending: Ending) -> None:
         """The last event of the sitting."""
         self.note_best()
+        kept = best_of(self.state.screened, self.state.confirmed).kept
+        sure = kept is None or kept.candidate.id in self.state.confirmed
         self.journal.write(
             RunEnded(
-                because=ending.because,
+                because=ending.because if sure else f"{ending.because}; {UNCONFIRMED}",
                 device_seconds_s=self.device_before_s + self.stations.device_seconds_s(),
                 wall_seconds_s=self.budget.used_s,
                 interrupted=ending.reason is StopReason.INTERRUPTED,

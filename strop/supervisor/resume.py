@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from strop.errors import UsageError
 from strop.records.event import RunStarted, StopReason
+from strop.supervisor.best import waiting
 from strop.supervisor.state import RunState
 
 
@@ -35,11 +36,13 @@ def check_resumable(before: RunStarted, now: RunStarted, run: str) -> None:
 
 
 def is_over(state: RunState, budget_s: float) -> bool:
-    """True when resuming could add nothing: all was tried, or nothing can be concluded, or no budget is left."""
+    """True when resuming could add nothing: all was tried or no budget is left, and what is kept was confirmed."""
     match state.ended.reason if state.ended else None:
-        case StopReason.NOTHING_LEFT | StopReason.NEAR_CEILING | StopReason.INCONCLUSIVE:
+        case StopReason.INCONCLUSIVE:
             return True
+        case StopReason.NOTHING_LEFT | StopReason.NEAR_CEILING:
+            return not waiting(state.screened, state.confirmed)
         case StopReason.BUDGET:
-            return state.wall_seconds_s >= budget_s
+            return state.wall_seconds_s >= budget_s and not waiting(state.screened, state.confirmed)
         case _:
             return False

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass
 
 from strop.records.event import Best, StopReason
 from strop.searches._base import Brief
 from strop.searches._headroom import CHANGES_THE_WORK, headroom_ns
+
+UNCONFIRMED = "what is kept passed every check and was faster, but its confirmation did not happen"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,11 +49,9 @@ def inconclusive(because: str) -> Ending:
     return Ending(reason=StopReason.INCONCLUSIVE, because=because)
 
 
-def interrupted(best: Best, confirmed: Collection[str]) -> Ending:
-    """Somebody pressed Ctrl-C; what is kept by then may not have been confirmed."""
-    sure = best.kept is None or best.kept.candidate.id in confirmed
-    more = "" if sure else "; what is kept passed every check and was faster, but its confirmation did not happen"
-    return Ending(reason=StopReason.INTERRUPTED, because=f"it was interrupted{more}")
+def interrupted() -> Ending:
+    """Somebody pressed Ctrl-C."""
+    return Ending(reason=StopReason.INTERRUPTED, because="it was interrupted")
 
 
 def fault(because: str) -> Ending:

@@ -16,12 +16,12 @@ from strop.errors import InternalFault, NotSupported, StoreError
 from strop.records.ids import content_id
 from strop.records.target import Ceilings, Target
 from strop.registry import Shelf
+from strop.targets import SHELF
 from strop.targets._base import TargetKind
 from strop.wire.codec import CodecError, decode, encode
 
 FORMAT = 1
 TIMEOUT_S = 600.0
-SHELF = Shelf("strop.targets", "target", TargetKind)
 
 Measure = Callable[[str, int], Ceilings]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Annotated, Any, TypeVar, get_args
 
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 T = TypeVar("T")
 
@@ -25,9 +25,20 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
     return TypeAdapter(Annotated[kind, Field(discriminator=tags[0])] if tags else kind)
 
 
+@cache
+def _writer(kind: Any) -> TypeAdapter[Any]:
+    """Writes infinities and NaN as what they are.
+
+    Pydantic looks for that wish on the outermost schema alone, and where that is a record nobody but the record may set
+    it; a union with None is no record, and changes nothing else about what is written.
+    """
+    maybe: Any = kind | None
+    return TypeAdapter(maybe, config=ConfigDict(ser_json_inf_nan="constants"))
+
+
 def encode(record: object, kind: Any = None) -> bytes:
     """JSON of a record; pass the union as ``kind`` where the record is one of several."""
-    return _adapter(kind or type(record)).dump_json(record)
+    return _writer(kind or type(record)).dump_json(record)
 
 
 def decode(kind: type[T], data: bytes | str) -> T:

@@ -1,4 +1,6 @@
-"""What every road brings: a way to build the module, a way to draw its inputs, and what the user declared about them."""
+"""What every road brings: a way to build the module, a way to draw its inputs, and what the user declared about
+them.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +22,8 @@ from strop.worker.leaves import Call
 class Brought:
     """A workload's code, loaded. Whoever calls ``build`` or ``draw`` seeds the generators first.
 
-    ``draw`` is the workload's own generator of inputs; ``varies`` is False when it has but one set of them. ``takes`` is what
-    is called with them (for its signature). ``init`` is what a replacement of the module is constructed with.
+    ``draw`` is the workload's own generator of inputs; ``varies`` is False when it has but one set of them. ``takes``
+    is what is called with them (for its signature). ``init`` is what a replacement of the module is constructed with.
     """
 
     build: Callable[[], torch.nn.Module]

@@ -4,8 +4,8 @@
 - Rows along the last dimension that are distributions stay distributions.
 - Otherwise the input is tried with standard normal values, then (if its own values allow) with positive ones, then with
   probabilities; the first on which the workload neither raises nor makes NaN is its domain. If none works it is FIXED.
-- Integers that are constant, sorted or permutations carry meaning and are FIXED; others lie between the smallest and largest
-  value that was seen.
+- Integers that are constant, sorted or permutations carry meaning and are FIXED; others lie between the smallest and
+  largest value that was seen.
 - Booleans are free if they differ from draw to draw, else FIXED.
 
 FIXED does not mean constant: the workload's own generator still draws the value.
@@ -142,7 +142,8 @@ def _with_range(domain: Domain, seen: Sequence[torch.Tensor]) -> Domain:
 
 
 def declared_domains(written: Mapping[str, Any], paths: Sequence[str], names: Sequence[str]) -> dict[str, Domain]:
-    """Read ``{"args[0]": "token_ids", "mask": ("integer", 0, 1)}``; a key is a path, the beginning of one, or an argument's name.
+    """Read ``{"args[0]": "token_ids", "mask": ("integer", 0, 1)}``; a key is a path, the beginning of one, or an
+    argument's name.
 
     Raises:
         BadWorkload: a key that is no input, or a value that is no domain.

@@ -1,4 +1,6 @@
-"""DrawInputs: inputs under a secret seed, from the workload's own generator or from the referee's mixture, never outside a domain."""
+"""DrawInputs: inputs under a secret seed, from the workload's own generator or from the referee's mixture, never
+outside a domain.
+"""
 
 from __future__ import annotations
 
@@ -107,9 +109,7 @@ def _discrete(own: torch.Tensor, domain: Domain, generator: torch.Generator) -> 
     return torch.randint(low, high + 1, own.shape, generator=generator).to(own.dtype)
 
 
-def _into_domain(
-    values: torch.Tensor, own: torch.Tensor, domain: Domain, distribution: Distribution
-) -> torch.Tensor:
+def _into_domain(values: torch.Tensor, own: torch.Tensor, domain: Domain, distribution: Distribution) -> torch.Tensor:
     """Map any real values into the domain."""
     match domain.kind:
         case DomainKind.DISTRIBUTION:
@@ -161,7 +161,9 @@ def _negated(own: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
 
 
 def _outlier_channels(own: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
-    """Some channels are a hundred times larger; channels are the second or the last dimension, as the seed will have it."""
+    """Some channels are a hundred times larger; channels are the second or the last dimension, as the seed will have
+    it.
+    """
     values = _normal(own, generator)
     if values.dim() == 0:
         return values * _OUTLIER_FACTOR
@@ -215,7 +217,9 @@ def _special(own: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
 
 
 def _beyond(own: torch.Tensor, constants: Sequence[float], generator: torch.Generator) -> torch.Tensor:
-    """Values on both sides of every constant of the workload, none of them more than three times as large as the largest."""
+    """Values on both sides of every constant of the workload, none of them more than three times as large as the
+    largest.
+    """
     bound = max((abs(each) for each in constants if abs(each) <= 1e4), default=1.0)
     return (2 * _uniform(own, generator) - 1) * 3 * max(bound, 1.0)
 

@@ -1,8 +1,8 @@
 """Workloads from ``package.module:factory``: a function without arguments that gives a module and its inputs.
 
-It returns ``(module, inputs)``, ``(module, args, kwargs)``, or a dictionary or object with ``module`` and ``inputs`` (or
-``args`` and ``kwargs``), and if it likes ``samples``, ``domains``, ``accept``, ``mode`` and ``init``. ``inputs`` may be a
-function that draws them anew, and a list of tuples is a list of samples.
+It returns ``(module, inputs)``, ``(module, args, kwargs)``, or a dictionary or object with ``module`` and ``inputs``
+(or ``args`` and ``kwargs``), and if it likes ``samples``, ``domains``, ``accept``, ``mode`` and ``init``. ``inputs``
+may be a function that draws them anew, and a list of tuples is a list of samples.
 """
 
 from __future__ import annotations

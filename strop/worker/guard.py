@@ -1,4 +1,6 @@
-"""Whatever foreign code raises ends here, as a word about whose code it was. Nothing else in Strop catches everything."""
+"""Whatever foreign code raises ends here, as a word about whose code it was. Nothing else in Strop catches
+everything.
+"""
 
 from __future__ import annotations
 

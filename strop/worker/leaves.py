@@ -1,9 +1,9 @@
-"""Arguments and results as named tensors: taken apart into paths such as ``args[0]``, ``kwargs['mask']``, ``out.logits``,
-and put together again around other tensors.
+"""Arguments and results as named tensors: taken apart into paths such as ``args[0]``, ``kwargs['mask']``,
+``out.logits``, and put together again around other tensors.
 
-Containers are lists, tuples, named tuples, mappings (transformers' ModelOutput among them), dataclasses, everything that is
-registered with torch's pytrees, and plain objects that keep tensors in their attributes (caches). Containers are always built
-anew, so that a call that changes its cache changes nothing for the next call.
+Containers are lists, tuples, named tuples, mappings (transformers' ModelOutput among them), dataclasses, everything
+that is registered with torch's pytrees, and plain objects that keep tensors in their attributes (caches). Containers
+are always built anew, so that a call that changes its cache changes nothing for the next call.
 """
 
 from __future__ import annotations

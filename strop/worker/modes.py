@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from typing import Any
 
 import numpy as np
 import torch
@@ -16,22 +17,30 @@ _AUTOCAST = {Precision.BF16: torch.bfloat16, Precision.FP16: torch.float16}
 
 
 def set_math_modes(contract: Contract) -> None:
-    """State the contract's arithmetic, through torch's newer precision settings alone: mixing them with the older ones raises.
+    """State the contract's arithmetic, through torch's newer precision settings alone: mixing them with the older
+    ones raises.
 
     Lower precisions than TF32 are not a mode of fp32 operations but of the tensors themselves; see :func:`calling`.
     """
-    matmul, conv, rnn = (_FP32.get(kind, "ieee") for kind in (contract.matmul, contract.conv, contract.rnn))
-    torch.backends.cuda.matmul.fp32_precision = matmul
-    torch.backends.cudnn.conv.fp32_precision = conv
-    torch.backends.cudnn.rnn.fp32_precision = rnn
-    # oneDNN knows TF32 too, but no contract on a CPU asks for it.
-    for backend in (torch.backends.mkldnn.matmul, torch.backends.mkldnn.conv, torch.backends.mkldnn.rnn):
-        backend.fp32_precision = "ieee"
+    backends: Any = torch.backends
+    wanted = [
+        (backends.cuda.matmul, contract.matmul),
+        (backends.cudnn.conv, contract.conv),
+        (backends.cudnn.rnn, contract.rnn),
+        # oneDNN knows TF32 too, but no contract on a CPU asks for it.
+        (backends.mkldnn.matmul, Precision.IEEE32),
+        (backends.mkldnn.conv, Precision.IEEE32),
+        (backends.mkldnn.rnn, Precision.IEEE32),
+    ]
+    for backend, precision in wanted:
+        backend.fp32_precision = _FP32.get(precision, "ieee")
 
 
 @contextmanager
 def calling(contract: Contract, device: str, *, grad: bool) -> Iterator[None]:
-    """In force around every call of a workload or candidate. Both settings belong to a thread, so each thread enters anew."""
+    """In force around every call of a workload or candidate. Both settings belong to a thread, so each thread enters
+    anew.
+    """
     with ExitStack() as stack:
         stack.enter_context(torch.set_grad_enabled(grad))
         dtype = _AUTOCAST.get(contract.matmul)

@@ -10,6 +10,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 MAX_CONSTANTS = 64
+_HUGE = 2**63
 _NUMBERS = ("number", "float", "Tensor")
 _SWITCHES = ("dropout_p", "dropout", "p", "train", "training")
 
@@ -24,7 +25,9 @@ def arguments(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Iter
 
 
 class Spy(TorchDispatchMode):
-    """Watches one call. ``random_ops`` are operators in order of first use, ``numbers`` the finite scalars among arguments."""
+    """Watches one call. ``random_ops`` are operators in order of first use, ``numbers`` the finite scalars among
+    arguments.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -39,9 +42,8 @@ class Spy(TorchDispatchMode):
         if draws_random_numbers(func, args, kwargs):
             self.random_ops[str(func)] = None
         for argument, value in arguments(func, args, kwargs):
-            if isinstance(value, int | float) and not isinstance(value, bool) and _is_number(argument):
-                if math.isfinite(value) and abs(value) < 2**63:
-                    self.numbers[float(value)] = None
+            if _is_number(argument, value):
+                self.numbers[float(value)] = None
         return func(*args, **kwargs)
 
     @property
@@ -50,7 +52,11 @@ class Spy(TorchDispatchMode):
         return tuple(sorted(self.numbers)[:MAX_CONSTANTS])
 
 
-def _is_number(argument: Any) -> bool:
+def _is_number(argument: Any, value: Any) -> bool:
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return False
+    if not math.isfinite(value) or abs(value) >= _HUGE:
+        return False
     kind = str(argument.type).removeprefix("Optional[").removesuffix("]")
     return kind in _NUMBERS and argument.name not in ("alpha", "beta")
 

@@ -29,7 +29,7 @@ def load_program(source: WorkloadSource) -> Brought:
         program = torch.export.load(path)
     if program.example_inputs is None:
         raise BadWorkload(
-            f"{path.name} holds no example inputs: export it again with torch.export.export(module, args) and save that."
+            f"{path.name} holds no example inputs: export it again with torch.export.export(module, args)."
         )
     args, kwargs = program.example_inputs
     call = Call(tuple(args), dict(kwargs))

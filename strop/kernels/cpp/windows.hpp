@@ -32,7 +32,11 @@ struct Sum {
 struct Max {
     static constexpr bool counts = false;
     template <class A> static constexpr A neutral() { return -std::numeric_limits<A>::infinity(); }
-    template <class A> static STROP_INLINE A join(A a, A b) { return (b > a || b != b) ? b : a; }
+    // A NaN on either side stays; written so that it becomes one maximum and one blend.
+    template <class A> static STROP_INLINE A join(A a, A b) {
+        const A larger = b > a ? b : a;
+        return b != b ? b : larger;
+    }
 };
 
 template <int N, class Op, class A> STROP_INLINE A taps(const A* from, int64_t step) {
@@ -125,6 +129,20 @@ STROP_INLINE int64_t counted(const Axis& axis, int64_t at, bool include_padding)
 }
 
 STROP_INLINE bool power_of_two(int64_t value) { return (value & (value - 1)) == 0; }
+
+// value / by with one correction step (Markstein): as accurate as a division, a quarter of its cost; infinities stay.
+template <class A> STROP_INLINE A divide(A value, A by, A reciprocal) {
+    const A quotient = value * reciprocal;
+    const A rest = __builtin_fma(-quotient, by, value);
+    const A better = __builtin_fma(rest, reciprocal, quotient);
+    return rest == rest ? better : quotient;
+}
+template <> STROP_INLINE float divide<float>(float value, float by, float reciprocal) {
+    const float quotient = value * reciprocal;
+    const float rest = __builtin_fmaf(-quotient, by, value);
+    const float better = __builtin_fmaf(rest, reciprocal, quotient);
+    return rest == rest ? better : quotient;
+}
 
 // KW and SW are the window and the step along the width; KW = 0: any length, taken from the description.
 template <class T, class Op, int KW, int SW> struct WindowKernel {
@@ -224,8 +242,9 @@ template <class T, class Op, int KW, int SW> struct WindowKernel {
 #pragma omp simd
                 for (int64_t i = 0; i < length; i++) result[i] = narrow<T>(sums[i] * times);
             } else {
+                const A reciprocal = A(1) / by;
 #pragma omp simd
-                for (int64_t i = 0; i < length; i++) result[i] = narrow<T>(sums[i] / by);
+                for (int64_t i = 0; i < length; i++) result[i] = narrow<T>(divide<A>(sums[i], by, reciprocal));
             }
         } else {
             const A* each = divisors.data();
@@ -248,8 +267,10 @@ template <class T, class Op, int KW, int SW> struct WindowKernel {
         const A depth_count = A(counted(w.depth, at_depth, w.include_padding));
         for (int64_t h = first; h < last; h++) {
             // Long windows use the row up, so its margins are written again.
-            std::fill(buffer, buffer + w.width.padding * w.inner, Op::template neutral<A>());
-            std::fill(buffer + w.width.padding * w.inner + line, buffer + wide, Op::template neutral<A>());
+            if (KW == 0 || h == first) {
+                std::fill(buffer, buffer + w.width.padding * w.inner, Op::template neutral<A>());
+                std::fill(buffer + w.width.padding * w.inner + line, buffer + wide, Op::template neutral<A>());
+            }
             const A others = depth_count * A(counted(w.height, h, w.include_padding));
             if (deep)
                 row(buffer, sums, static_cast<const A*>(scratch.data()), line, h, others, result + h * w.to_height);

@@ -94,7 +94,7 @@ class Inner(nn.Module):
 
 
 class Odd(nn.Module):
-    """A constant made in forward, a tensor attribute that is no buffer, tied weights, an output that is an input's view."""
+    """A constant made in forward, a tensor attribute that is no buffer, tied weights, a view of an input returned."""
 
     def __init__(self):
         super().__init__()

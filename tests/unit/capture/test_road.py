@@ -145,7 +145,7 @@ def test_more_instances_than_dynamo_recompiles_for():
 def test_training_is_refused_with_the_way_out():
     net = Mlp()
     compiled = compile_through(net, keep)
-    with pytest.raises(torch._dynamo.exc.BackendCompilerFailed, match="torch.no_grad"):
+    with pytest.raises(torch._dynamo.exc.BackendCompilerFailed, match=r"torch\.no_grad"):
         compiled(torch.randn(2, 8))
 
 
@@ -156,6 +156,42 @@ def test_several_devices_are_refused():
 
     with pytest.raises(NotSupported, match="several devices"):
         capture(Two(), (torch.randn(3),))
+
+
+def test_recurrent_modules_run_eagerly_and_the_reason_is_said():
+    class Recurrent(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.cell = nn.GRU(4, 4)
+
+        def forward(self, x):
+            return torch.relu(self.cell(x + 1)[0])
+
+    with pytest.raises(NotSupported, match=r"whole function runs eagerly.*does not support RNN"):
+        capture(Recurrent(), (torch.randn(2, 1, 4),))
+
+
+def test_overlapping_inputs_are_told_by_their_base():
+    class Overlap(nn.Module):
+        def forward(self, x, y):
+            x.add_(1)
+            y.mul_(2)
+            return x + y
+
+    memory = torch.randn(8)
+    kept = memory.clone()
+    captured = capture(Overlap(), (memory[:4], memory[2:6]))
+    assert names(captured) == {"x.base": "input"}
+    assert torch.equal(memory, kept)
+
+
+def test_an_exported_program_gives_the_same_graph():
+    x = torch.randn(2, 3, 8, 8)
+    for net in (ConvNet().eval(), ConvNet()):
+        program = torch.export.export(net, (x,)).module()
+        live, exported = capture(net, (x,)), capture(program, (x,))
+        assert live.record.graphs[0].id == exported.record.graphs[0].id
+        assert names(exported)["norm.running_mean"] == "buffer"
 
 
 def test_nothing_captured_is_an_error_with_the_reason():

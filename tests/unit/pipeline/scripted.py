@@ -153,9 +153,9 @@ class ScriptedChild:
     def _draw_parameters(self, request):
         random = np.random.default_rng(request.seed)
         fixed = self.given.views(None)
-        fixed["w"][...] = random.standard_normal(4)
-        fixed["count"][...] = request.draw
-        self.w = fixed["w"].copy()
+        for path, array in fixed.items():
+            array[...] = random.standard_normal(4) if path == "w" else request.draw
+        self.w = fixed["w"].copy() if "w" in fixed else np.ones(4, np.float32)
         return m.Done()
 
     def _draw_inputs(self, request):
@@ -169,7 +169,7 @@ class ScriptedChild:
         return m.Done()
 
     def _deliver(self, request):
-        self.w = self.given.views(None)["w"].copy()
+        self.w = self.given.views(None).get("w", np.ones(4, np.float32)).copy()
         return m.Delivered(**({"matched_by": "name"} | self.script.delivered))
 
     def _expect(self, request):
@@ -206,11 +206,14 @@ class ScriptedChild:
         return m.CaptureReply(capture=Capture(graphs=(CapturedGraph(id="g", nodes=nodes, decompositions_version=1),)))
 
     def _profile(self, request):
+        rows = (("light", ("mul",), 1, 0), ("heavy", ("mul", "ghost"), 3, 100), ("alien", ("z",), 2, 0))
+        unit = self.script.kernel_ns
         kernels = [
-            m.KernelSample(name=name, language="cpp", nodes=nodes, calls=1, time_ns=self.script.kernel_ns * k, moved_bytes=64,
-                           work_flop=flop)
-            for name, nodes, k, flop in (("light", ("mul",), 1, 0), ("heavy", ("mul", "ghost"), 3, 100), ("alien", ("z",), 2, 0))
-        ]  # fmt: skip
+            m.KernelSample(
+                name=name, language="cpp", nodes=nodes, calls=1, time_ns=unit * k, moved_bytes=64, work_flop=flop
+            )
+            for name, nodes, k, flop in rows
+        ]
         return m.ProfileReply(call_ns=self.script.kernel_ns * 10, kernels=tuple(kernels), notes=("seen",))
 
     def _proposals(self, request):
@@ -250,6 +253,9 @@ class ScriptedWall:
             yield child
         finally:
             child.close()
+
+    def held_s(self, device):
+        return float(self.locks.count(device))
 
     @contextmanager
     def device_lock(self, device):

@@ -1,4 +1,4 @@
-"""Small records for tests of the memory rooms: workloads, proposals, verdicts and timings with as few words as possible."""
+"""Small records for tests of ledger, search and loop: workloads, proposals, verdicts and timings in few words."""
 
 from strop.records.candidate import Candidate, Origin, RecipeForm
 from strop.records.contract import CONTRACTS
@@ -40,7 +40,9 @@ def started(**changes) -> RunStarted:
     )
 
 
-def candidate(recipe: str = "fold", origin: Origin = Origin.CATALOGUE, legality: tuple[Legality, ...] = ()) -> Candidate:
+def candidate(
+    recipe: str = "fold", origin: Origin = Origin.CATALOGUE, legality: tuple[Legality, ...] = ()
+) -> Candidate:
     return Candidate(
         workload_id=WORKLOAD.id, form=RecipeForm(recipe=parse_recipe(recipe)), origin=origin, legality=legality
     )

@@ -1,0 +1,102 @@
+"""Does the candidate return what the workload returns: number, names, shapes, types, places; written in full?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from strop.checks._base import Check, Example, Rules
+from strop.checks._examples import GOOD_INTERFACE, output
+from strop.records.evidence import InterfaceEvidence, Stage
+from strop.records.tensor import DType
+from strop.records.verdict import Failed, Finding, Passed
+from strop.records.workload import Leaf
+
+
+class KeepsInterface(Check):
+    """Strides are no part of it: a caller reads the same values in any layout."""
+
+    name = "keeps_interface"
+    summary = "Number, shape, element type and device of the outputs are the workload's, and all of it was written."
+    stages = (Stage.INTERFACE,)
+    judges = InterfaceEvidence
+    examples = (
+        Example(says="Equal outputs.", evidence=GOOD_INTERFACE, outcome="passed"),
+        Example(
+            says="Equal values in another layout.",
+            evidence=replace(
+                GOOD_INTERFACE,
+                got=(replace(output(), tensor=replace(output().tensor, stride=(1, 8))),),
+            ),
+            outcome="passed",
+        ),
+        Example(
+            says="One of two outputs is missing.",
+            evidence=replace(GOOD_INTERFACE, expected=(output("output[0]"), output("output[1]"))),
+            outcome="failed",
+        ),
+        Example(
+            says="A narrower type halves the traffic and not only that.",
+            evidence=replace(GOOD_INTERFACE, got=(output(dtype=DType.FLOAT16),)),
+            outcome="failed",
+        ),
+        Example(
+            says="One row instead of eight.",
+            evidence=replace(GOOD_INTERFACE, got=(output(shape=(1, 16)),)),
+            outcome="failed",
+        ),
+        Example(
+            says="The answer lies on another device.",
+            evidence=replace(GOOD_INTERFACE, got=(replace(output(), tensor=replace(output().tensor, device="meta")),)),
+            outcome="failed",
+        ),
+        Example(
+            says="The tail was never written.",
+            evidence=replace(GOOD_INTERFACE, unwritten=(("output", 16),)),
+            outcome="failed",
+        ),
+        Example(
+            says="A bias that a norm behind it cancels was left out: whether it mattered is judged by values.",
+            evidence=replace(GOOD_INTERFACE, missing_parameters=("conv.bias",)),
+            outcome="passed",
+        ),
+    )
+
+    def judge(self, evidence: InterfaceEvidence, rules: Rules) -> Finding:
+        """The first difference is the reason."""
+        problem = next(_problems(evidence), "")
+        if problem:
+            return Failed(check=self.name, because=problem)
+        because = "all outputs as the workload returns them"
+        if evidence.missing_parameters:
+            names = ", ".join(evidence.missing_parameters)
+            because += f"; it has no counterpart of {names} and was judged with what its constructor made"
+        return Passed(check=self.name, because=because)
+
+
+def _problems(evidence: InterfaceEvidence) -> Iterator[str]:
+    if len(evidence.got) != len(evidence.expected):
+        paths = ", ".join(leaf.path for leaf in evidence.expected) or "nothing"
+        yield f"It returns {len(evidence.got)} tensor(s); the workload returns {len(evidence.expected)}: {paths}."
+    for want, got in zip(evidence.expected, evidence.got, strict=False):
+        if difference := _difference(want, got):
+            yield difference
+    for path, count in evidence.unwritten:
+        yield f"{path}: {count} elements were never written. Write the whole output on every call."
+
+
+def _difference(want: Leaf, got: Leaf) -> str:
+    if want.path != got.path:
+        return f"It returns {got.path} where the workload returns {want.path}. Return the same structure."
+    for name in ("shape", "dtype", "device"):
+        wanted, given = getattr(want.tensor, name), getattr(got.tensor, name)
+        if wanted != given:
+            return f"{want.path}: {name} is {_shown(given)}; the workload returns {_shown(wanted)}. Return the same."
+    return ""
+
+
+def _shown(value: object) -> str:
+    return getattr(value, "value", None) or str(value)
+
+
+ITEM = KeepsInterface()

@@ -1,0 +1,249 @@
+"""The profile of a call: kernel by kernel, beside the time of the call as a whole."""
+
+from __future__ import annotations
+
+import statistics
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from torch.fx import GraphModule, Node
+
+from strop.profiling.align import (
+    Matched,
+    closeness,
+    graph_number,
+    loose_operators,
+    match_region,
+    wrapper_regions,
+)
+from strop.profiling.arguments import kernel_bytes
+from strop.profiling.cost import Cost, is_product, region_cost
+from strop.profiling.eager import Operator, dtype_of, kind_of, metered, nodes_in_order, pair_operators
+from strop.profiling.trace import Span, plain_call_ns, trace_calls
+from strop.records.graph import CompiledKernel, CompilerOutput, KernelKind
+from strop.wire.messages import KernelSample, ProfileReply
+
+KERNEL_RANGES: Mapping[str, object] = {"cpp.enable_kernel_profile": True, "profiler_mark_wrapper_call": True}
+"""Inductor options under which a program must be compiled for its profile: kernels then leave ranges in the trace."""
+
+# A range that no kernel explains and that takes less than this share of the call is overhead.
+WORTH_NAMING = 0.001
+# From where on the profiler's own cost is worth a note.
+NOTEWORTHY = 1.02
+
+
+@dataclass(slots=True)
+class _Entry:
+    """One line of the profile while it is collected: its time in each traced call."""
+
+    language: str
+    nodes: tuple[str, ...]
+    cost: Cost
+    dtype: str
+    is_named: bool
+    times_ns: list[float] = field(default_factory=list)
+    launches: list[int] = field(default_factory=list)
+
+
+Key = tuple[str, str]
+
+
+def profile_calls(
+    call: Callable[[], object],
+    calls: int,
+    outputs: Sequence[CompilerOutput] = (),
+    graphs: Mapping[str, GraphModule] | None = None,
+) -> ProfileReply:
+    """Profile ``calls`` calls of ``call``, which takes no arguments and returns when its work has ended.
+
+    Args:
+        call: what is profiled; it was called before, so everything is compiled, with `KERNEL_RANGES` for compiled
+        programs. calls: how many calls are traced. outputs: what the compiler made, one per graph in the order of
+        compilation; empty for eager code. graphs: the captured graphs by id, with the shapes that capture left on
+        their nodes; kernels whose graph is not
+            among them come back without bytes and operations.
+
+    Times are medians over the traced calls, and totals over all launches of one call. ``call_ns`` is the median time
+    of a call with no profiler running; where the profiler's own cost makes the kernels add up to more than that, they
+    are scaled down to it and a note says so. Kernel ranges: torch.profiler with Inductor's
+    ``cpp.enable_kernel_profile``.
+    """
+    graphs = graphs or {}
+    call_ns = plain_call_ns(call, calls)
+    traces = trace_calls(call, calls)
+    book = _Book(outputs, graphs)
+    for number, trace in enumerate(traces):
+        book.start_call(number)
+        for region in wrapper_regions(trace):
+            book.enter_region(region)
+    if any(loose_operators(trace) for trace in traces):
+        operators = metered(call)
+        for number, trace in enumerate(traces):
+            book.start_call(number)
+            book.enter_eager(trace, operators)
+    return _reply(call_ns, book)
+
+
+class _Book:
+    """Collects entries over the traced calls."""
+
+    def __init__(self, outputs: Sequence[CompilerOutput], graphs: Mapping[str, GraphModule]) -> None:
+        self.entries: dict[Key, _Entry] = {}
+        self.notes: list[str] = []
+        self._outputs = outputs
+        self._nodes = {name: {node.name: node for node in module.graph.nodes} for name, module in graphs.items()}
+        self._graphs = graphs
+        self._sizes = [_argument_bytes(output) for output in outputs]
+        self._library = [_library_products(output, self._nodes) for output in outputs]
+        self._graph_of: dict[int, int] = {}
+        self._call = 0
+
+    def start_call(self, number: int) -> None:
+        """What is booked next belongs to traced call ``number``."""
+        self._call = number
+
+    def enter_region(self, region: Span) -> None:
+        """Book what ran in one compiled graph."""
+        which = self._output_of(region)
+        if which is None:
+            self._note("A compiled graph ran that the compiler's output does not show; its kernels have no origin.")
+        kernels = self._outputs[which].kernels if which is not None else ()
+        matched, missing = match_region(region, kernels)
+        for one in matched:
+            self._book(one, which)
+        for kernel in missing:
+            self._note(f"{kernel.name} left no range in the trace; its time is part of the overhead.")
+
+    def enter_eager(self, trace: Span, operators: Sequence[Operator]) -> None:
+        """Book operators that ran outside compiled graphs."""
+        origins = self._origins(operators)
+        seen: Counter[str] = Counter()
+        for span, ran in pair_operators(loose_operators(trace), operators):
+            nodes: tuple[str, ...] = ()
+            for operator in ran:
+                kind = kind_of(operator.name)
+                nodes += origins.get(kind, ())[seen[kind] : seen[kind] + 1]
+                seen[kind] += 1
+            cost = Cost(sum(o.cost.moved_bytes for o in ran), sum(o.cost.work_flop for o in ran))
+            heaviest = max(ran, key=lambda operator: operator.cost.work_flop, default=None)
+            entry = _Entry("library", nodes, cost, heaviest.dtype if heaviest else "float32", is_named=bool(nodes))
+            self._add((span.name, ",".join(nodes)), span, entry)
+
+    def _origins(self, operators: Sequence[Operator]) -> dict[str, tuple[str, ...]]:
+        """For operators that ran as often as the graphs have such nodes: those nodes, in order."""
+        if self._outputs:
+            return {}
+        nodes: dict[str, tuple[str, ...]] = {}
+        for module in self._graphs.values():
+            for name, found in nodes_in_order(module).items():
+                nodes[name] = (*nodes.get(name, ()), *found)
+        ran = Counter(kind_of(operator.name) for operator in operators)
+        return {name: found for name, found in nodes.items() if ran[name] == len(found)}
+
+    def _book(self, one: Matched, which: int | None) -> None:
+        if one.kernel is None or which is None:
+            entry = _Entry("library", (), Cost(0, 0), "float32", is_named=False)
+            self._add((one.span.name, ""), one.span, entry)
+            return
+        cost, dtype = self._cost(one.kernel, one.position, which)
+        entry = _Entry(one.kernel.language, one.kernel.nodes, cost, dtype, is_named=True)
+        self._add((one.kernel.name, f"{which}:{one.position}"), one.span, entry)
+
+    def _add(self, key: Key, span: Span, fresh: _Entry) -> None:
+        """Add one launch to its line; costs are totals of a call, so those of the first call count."""
+        entry = self.entries.setdefault(key, fresh)
+        while len(entry.times_ns) <= self._call:
+            entry.times_ns.append(0.0)
+            entry.launches.append(0)
+        if entry is not fresh and self._call == 0:
+            entry.cost = Cost(*(one + more for one, more in zip(entry.cost, fresh.cost, strict=True)))
+        entry.times_ns[self._call] += span.duration_ns
+        entry.launches[self._call] += 1
+
+    def _output_of(self, region: Span) -> int | None:
+        number = graph_number(region)
+        if number not in self._graph_of:
+            free = [i for i in range(len(self._outputs)) if i not in self._graph_of.values()]
+            best = max(free, key=lambda i: (closeness(region, self._outputs[i].kernels), -i), default=None)
+            if best is None or closeness(region, self._outputs[best].kernels) == 0.0:
+                return None
+            self._graph_of[number] = best
+        return self._graph_of[number]
+
+    def _cost(self, kernel: CompiledKernel, position: int, which: int) -> tuple[Cost, str]:
+        known = self._nodes.get(kernel.graph_id, {})
+        nodes = [known[name] for name in kernel.nodes if name in known]
+        cost = region_cost(nodes)
+        work = cost.work_flop
+        if kernel.kind is KernelKind.GENERATED and self._library[which].intersection(nodes):
+            # The product itself runs in the library; this kernel only prepares or finishes it.
+            work = region_cost([node for node in nodes if not is_product(node)]).work_flop
+        sizes = self._sizes[which].get(position)
+        moved = cost.moved_bytes if sizes is None else min(sizes, cost.moved_bytes or sizes)
+        return Cost(moved, work), dtype_of(nodes)
+
+    def _note(self, text: str) -> None:
+        if text not in self.notes:
+            self.notes.append(text)
+
+
+def _argument_bytes(output: CompilerOutput) -> dict[int, int]:
+    """Bytes of the generated kernels' arguments by position among the graph's kernels, where the wrapper says them."""
+    sources = {k.name: k.source for k in output.kernels if k.kind is KernelKind.GENERATED}
+    found = {name: iter(sizes) for name, sizes in kernel_bytes(output.wrapper, sources).items()}
+    by_position: dict[int, int] = {}
+    for position, kernel in enumerate(output.kernels):
+        size = next(found[kernel.name], None) if kernel.name in found else None
+        if size is not None:
+            by_position[position] = size
+    return by_position
+
+
+def _library_products(output: CompilerOutput, nodes: Mapping[str, Mapping[str, Node]]) -> set[Node]:
+    """Products that a library call of this graph computes."""
+    named = [
+        nodes.get(kernel.graph_id, {}).get(name)
+        for kernel in output.kernels
+        if kernel.kind is KernelKind.EXTERN
+        for name in kernel.nodes
+    ]
+    return {node for node in named if node is not None and is_product(node)}
+
+
+def _reply(call_ns: float, book: _Book) -> ProfileReply:
+    samples = [
+        KernelSample(
+            name=name,
+            language=entry.language,
+            nodes=entry.nodes,
+            calls=round(statistics.median(entry.launches)),
+            time_ns=float(statistics.median(entry.times_ns)),
+            moved_bytes=entry.cost.moved_bytes,
+            work_flop=entry.cost.work_flop,
+            dtype=entry.dtype,
+        )
+        for (name, _), entry in book.entries.items()
+        if entry.is_named or statistics.median(entry.times_ns) >= WORTH_NAMING * call_ns
+    ]
+    spent = sum(sample.time_ns for sample in samples)
+    notes = list(book.notes)
+    if spent > call_ns:
+        if spent > NOTEWORTHY * call_ns:
+            notes.append(f"Kernel times were scaled by {call_ns / spent:.2f}: the profiler itself slowed them down.")
+        samples = [_scaled(sample, call_ns / spent) for sample in samples]
+    heaviest = sorted(samples, key=lambda sample: -sample.time_ns)
+    return ProfileReply(call_ns=call_ns, kernels=tuple(heaviest), notes=tuple(notes))
+
+
+def _scaled(sample: KernelSample, ratio: float) -> KernelSample:
+    return KernelSample(
+        name=sample.name,
+        language=sample.language,
+        nodes=sample.nodes,
+        calls=sample.calls,
+        time_ns=sample.time_ns * ratio,
+        moved_bytes=sample.moved_bytes,
+        work_flop=sample.work_flop,
+        dtype=sample.dtype,
+    )

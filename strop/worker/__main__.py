@@ -1,0 +1,56 @@
+"""`python -m strop.worker --read FD --write FD --given FD --made FD --role ROLE`: one child, answering until the pipe
+closes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+
+from strop.wire.codec import decode, encode
+from strop.wire.frames import GO, Frame, FrameKind, PipeClosed
+from strop.wire.messages import ChildRole, Done, ReplyMessage, RequestMessage
+from strop.worker.handlers import handle, play
+from strop.worker.pipe import Pipe
+from strop.worker.session import Session
+
+_exit = os._exit
+
+
+def main() -> None:
+    """Serve the parent."""
+    given = _arguments()
+    session = Session(role=ChildRole(given.role), given_descriptor=given.given, made_descriptor=given.made)
+    serve(Pipe(given.read, given.write), session)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m strop.worker")
+    for name in ("read", "write", "given", "made"):
+        parser.add_argument(f"--{name}", type=int, required=True, help="a descriptor that the parent opened")
+    parser.add_argument("--role", choices=[role.value for role in ChildRole], required=True)
+    return parser.parse_args()
+
+
+def serve(pipe: Pipe, session: Session) -> None:
+    """Answer frame by frame. A frame that cannot be read ends the worker: parent and child come from one release."""
+    while True:
+        try:
+            frame = pipe.read()
+        except PipeClosed:
+            return
+        if frame.kind is FrameKind.GO:
+            (calls,) = GO.unpack(frame.body)
+            reply = play(session, calls)
+            if isinstance(reply, Done):
+                pipe.write_done()
+                continue
+        else:
+            reply = handle(session, decode(RequestMessage, frame.body))  # type: ignore[arg-type]
+        pipe.write(Frame(FrameKind.RECORD, encode(reply, ReplyMessage)))
+
+
+if __name__ == "__main__":
+    main()
+    # Threads that a candidate left behind must not keep the process alive.
+    _exit(0)

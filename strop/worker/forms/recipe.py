@@ -1,0 +1,47 @@
+"""The captured graph, rewritten by a recipe, the rest compiled by Inductor."""
+
+from __future__ import annotations
+
+from strop.capture import capture
+from strop.lowering import LoweringOptions, lower, prepare_process
+from strop.lowering.recipes import RecipeRewrite, rehearse
+from strop.records.candidate import RecipeForm
+from strop.records.target import Target
+from strop.worker.forms._base import Builder
+from strop.worker.guard import foreign
+from strop.worker.observing import observe
+from strop.worker.opened import Opened
+from strop.worker.runner import Runner
+
+
+class FromRecipe(Builder):
+    """The recipe is first tried on captured graphs, which tells what it needs and whether it applies at all."""
+
+    name = "recipe"
+    summary = "the captured graph, rewritten by a recipe"
+
+    def build(self, opened: Opened, form: RecipeForm, target: Target) -> Runner:
+        """Capture, rehearse, lower; the compiler's work is done by the first call."""
+        prepare_process()
+        module = opened.build()
+        call = opened.shape.build(opened.fresh_sample())
+        with opened.calling(), foreign("workload", "Capturing the workload"):
+            captured = capture(module, call.args, call.kwargs)
+        with opened.calling(), foreign("candidate", f"Applying {form.recipe}"):
+            options = rehearse(form.recipe, (each.module for each in captured.modules), target)
+            mode = str(options.pop("mode", "default"))
+            rewrite = RecipeRewrite(form.recipe, target)
+            lowered = lower(module, rewrite, LoweringOptions(mode=mode, inductor=options))
+        return Runner(
+            call=lowered,
+            module=module,
+            who="candidate",
+            doing="The rewritten workload",
+            repack=lowered.repack,
+            recompile=lambda more: observe(opened.build(), rewrite, mode, options | dict(more)),
+            resources=(("graphs", float(len(captured.modules))),),
+            notes=tuple(f"graph break: {each.reason} ({each.where})" for each in captured.breaks),
+        )
+
+
+ITEM = FromRecipe()

@@ -1,0 +1,200 @@
+"""Who answers which request. Each handler takes the session and the request, and gives the reply."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from strop.errors import InternalFault
+from strop.records.evidence import Circumstance, Stage
+from strop.wire.messages import (
+    Accept,
+    Accepted,
+    AskCapture,
+    AskCompilerOutput,
+    AskMemory,
+    AskProfile,
+    AskProposals,
+    ChildRole,
+    Deliver,
+    Delivered,
+    Describe,
+    DescribedReply,
+    Done,
+    DrawInputs,
+    DrawParameters,
+    Expect,
+    Load,
+    Loaded,
+    Map,
+    Open,
+    Perturb,
+    Ran,
+    ReplyMessage,
+    RequestMessage,
+    Run,
+)
+from strop.worker.accepting import accept
+from strop.worker.draws import draw_inputs
+from strop.worker.gold import write_answer
+from strop.worker.guard import contained
+from strop.worker.loading import load
+from strop.worker.modes import set_math_modes
+from strop.worker.opened import open_workload
+from strop.worker.parameters import draw_parameters
+from strop.worker.perturbing import perturb
+from strop.worker.questions import SHELF
+from strop.worker.runner import deliver
+from strop.worker.running import run
+from strop.worker.session import Session
+from strop.worker.workloads import load_workload, mode_of
+
+_clock = time.perf_counter
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Handler:
+    """``stage`` is where a failure belongs; ``reference_only`` requests are refused elsewhere: they deal in secrets."""
+
+    answer: Callable[[Session, Any], ReplyMessage]
+    stage: Stage = Stage.BUILD
+    reference_only: bool = False
+
+
+def handle(session: Session, request: RequestMessage) -> ReplyMessage:
+    """Answer one request; whatever goes wrong is an answer too."""
+    handler = HANDLERS[type(request)]
+    return contained(_stage(handler, request), lambda: _answer(session, handler, request))
+
+
+def play(session: Session, calls: int) -> ReplyMessage:
+    """Play one timed round; Done, or what was raised."""
+
+    def work() -> ReplyMessage:
+        session.round.play(calls)
+        session.has_run = True
+        return _DONE
+
+    return contained(Stage.TIME, work)
+
+
+_DONE = Done()
+
+
+def _answer(session: Session, handler: Handler, request: RequestMessage) -> ReplyMessage:
+    if handler.reference_only and session.role is not ChildRole.REFERENCE:
+        raise InternalFault(
+            f"A {session.role} child was asked to {request.ask}: only the reference may know such things."
+        )
+    return handler.answer(session, request)
+
+
+def _stage(handler: Handler, request: RequestMessage) -> Stage:
+    if isinstance(request, Run) and request.circumstance is not Circumstance.PLAIN:
+        return Stage.STATE
+    return handler.stage
+
+
+def _open(session: Session, request: Open) -> Done:
+    torch.set_num_threads(request.threads)
+    set_math_modes(request.contract)
+    brought = load_workload(request.workload, request.construct_seed)
+    opened = open_workload(request.workload, request.contract, request.construct_seed, brought)
+    session.open(opened)
+    if session.role is ChildRole.REFERENCE:
+        opened.module  # noqa: B018 - built now, so that a workload that cannot be built is refused here
+    mode = mode_of(request.workload, brought)
+    declared = () if mode is request.workload.mode else (f"The workload declares mode {mode}.",)
+    return Done(notes=(*brought.notes, *declared))
+
+
+def _describe(session: Session, request: Describe) -> DescribedReply:
+    return DescribedReply(description=session.reference.description)
+
+
+def _load(session: Session, request: Load) -> Loaded:
+    started = _clock()
+    runner = load(session.opened, request.form, request.target)
+    session.load(runner)
+    return Loaded(seconds_s=_clock() - started, resources=runner.resources, notes=runner.notes)
+
+
+def _map(session: Session, request: Map) -> Done:
+    session.map(request.given, request.made)
+    return _DONE
+
+
+def _draw_parameters(session: Session, request: DrawParameters) -> Done:
+    drawn = draw_parameters(session.opened, request.seed, request.draw)
+    with torch.no_grad():
+        for path, place in session.given.fixed.items():
+            place.copy_(drawn[path])
+    return _DONE
+
+
+def _draw_inputs(session: Session, request: DrawInputs) -> Done:
+    description = session.reference.description
+    drawn = draw_inputs(session.opened, description.inputs, description.constants, request.seed, request.distribution)
+    with torch.no_grad():
+        for path, place in session.given.slot(request.slot).items():
+            place.copy_(drawn[path])
+    return _DONE
+
+
+def _deliver(session: Session, request: Deliver) -> Delivered:
+    if not session.has_runner:
+        # The reference reads parameters from the arena itself, each time that it answers.
+        return Delivered(matched_by="name")
+    done = deliver(session.opened, session.runner, session.given.fixed)
+    if session.is_mapped:
+        session.round  # noqa: B018 - laid out now, because the next message may start the clock
+    return Delivered(matched_by=done.matched_by, missing=done.missing, setup_s=done.setup_s)
+
+
+def _expect(session: Session, request: Expect) -> Done:
+    answer = session.oracle.answer(session.given.fixed, session.given.slot(request.slot))
+    write_answer(answer, session.made.slot(request.slot))
+    return _DONE
+
+
+def _perturb(session: Session, request: Perturb) -> Done:
+    perturb(session, request.slot, request.seed)
+    return _DONE
+
+
+def _run(session: Session, request: Run) -> Ran:
+    ran = run(session, request)
+    session.has_run = True
+    return ran
+
+
+def _accept(session: Session, request: Accept) -> Accepted:
+    return Accepted(accepted=accept(session, request.slot))
+
+
+def _question(session: Session, request: RequestMessage) -> ReplyMessage:
+    return SHELF.get(request.ask).answer(session, request)
+
+
+HANDLERS: Mapping[type[Any], Handler] = {
+    Open: Handler(answer=_open),
+    Describe: Handler(answer=_describe, reference_only=True),
+    Load: Handler(answer=_load),
+    Map: Handler(answer=_map),
+    DrawParameters: Handler(answer=_draw_parameters, stage=Stage.PARAMETERS, reference_only=True),
+    DrawInputs: Handler(answer=_draw_inputs, stage=Stage.VALUES, reference_only=True),
+    Deliver: Handler(answer=_deliver, stage=Stage.PARAMETERS),
+    Expect: Handler(answer=_expect, stage=Stage.VALUES, reference_only=True),
+    Perturb: Handler(answer=_perturb, stage=Stage.VALUES, reference_only=True),
+    Run: Handler(answer=_run, stage=Stage.VALUES),
+    Accept: Handler(answer=_accept, stage=Stage.VALUES, reference_only=True),
+    AskCapture: Handler(answer=_question),
+    AskCompilerOutput: Handler(answer=_question),
+    AskProposals: Handler(answer=_question),
+    AskMemory: Handler(answer=_question, stage=Stage.TIME),
+    AskProfile: Handler(answer=_question, stage=Stage.TIME),
+}

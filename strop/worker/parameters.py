@@ -1,0 +1,82 @@
+"""DrawParameters: the module's own initialisation, or values around it that show what only held for the initial
+ones.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+
+from strop.worker.opened import Opened
+
+_SPREAD = 0.25
+_BIAS_SIZE = 0.2
+_FLIPPED_SHARE = 0.1
+_DEAD = 0.02
+"""Weights this much smaller than He's rule would let the signal die; they are drawn anew by it."""
+
+
+def draw_parameters(opened: Opened, seed: int, draw: int) -> dict[str, torch.Tensor]:
+    """Parameters and buffers by name.
+
+    Draw 0 is the initialisation under the construction seed. Later draws move every parameter around it, relative to
+    the tensor's own size: constants (scales of one, biases of zero) get values of their own, what was positive stays
+    positive except in the scales of normalisation layers, and weights too small to carry a signal follow K. He et al.
+    (ICCV 2015). Running means and variances move too; counters and tables keep their values.
+    """
+    module = opened.module
+    named = {name: each.detach().clone() for name, each in (*module.named_parameters(), *module.named_buffers())}
+    if draw == 0:
+        return named
+    generator = torch.Generator().manual_seed(seed)
+    parameters = {name for name, _ in module.named_parameters()}
+    norms = {name for name, each in module.named_modules() if "norm" in type(each).__name__.lower()}
+    return {
+        name: _moved(value, name, generator, parameter=name in parameters, norm=name.rpartition(".")[0] in norms)
+        for name, value in named.items()
+    }
+
+
+def _moved(value: torch.Tensor, name: str, generator: torch.Generator, *, parameter: bool, norm: bool) -> torch.Tensor:
+    kind = name.rpartition(".")[2]
+    if not value.numel() or not (value.is_floating_point() or value.is_complex()):
+        return value
+    if value.is_complex():
+        parts = torch.view_as_real(value)
+        return torch.view_as_complex(_around(parts.double(), generator, norm=False).to(parts.dtype).contiguous())
+    if parameter:
+        return _around(value.double(), generator, norm=norm).to(value.dtype)
+    if kind == "running_var":
+        return (value.double() * torch.exp(0.5 * _normal(value, generator))).to(value.dtype)
+    if kind == "running_mean":
+        return (value.double() + 0.5 * _normal(value, generator)).to(value.dtype)
+    return value
+
+
+def _normal(like: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    return torch.randn(like.shape, generator=generator, dtype=torch.float64)
+
+
+def _around(value: torch.Tensor, generator: torch.Generator, *, norm: bool) -> torch.Tensor:
+    noise = _normal(value, generator)
+    first = float(value.reshape(-1)[0])
+    if value.numel() > 1 and bool((value == first).all()):
+        if first == 0:
+            return _BIAS_SIZE * noise
+        moved = first * torch.exp(_SPREAD * noise)
+        return moved * _signs(value, generator) if norm else moved
+    if bool((value > 0).all()) or bool((value < 0).all()):
+        return value * torch.exp(_SPREAD * noise)
+    size = float(value.square().mean().sqrt())
+    if value.dim() >= 2:
+        he = math.sqrt(2 * value.shape[0] / value.numel())
+        if size < _DEAD * he:
+            return he * noise
+    return value * (1 + _SPREAD * noise) + _SPREAD * max(size, 1e-3) * _normal(value, generator)
+
+
+def _signs(like: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    """Mostly +1: a scale may be negative, and code that silently assumes otherwise is to be found."""
+    flipped = torch.rand(like.shape, generator=generator, dtype=torch.float64) < _FLIPPED_SHARE
+    return torch.where(flipped, -1.0, 1.0)

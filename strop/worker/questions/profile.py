@@ -1,0 +1,50 @@
+"""Where a call's time goes, kernel by kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from torch.fx import GraphModule
+
+from strop.profiling import KERNEL_RANGES, profile_calls
+from strop.records.graph import CompilerOutput
+from strop.wire.messages import AskProfile, ProfileReply
+from strop.worker.capturing import captured
+from strop.worker.guard import foreign
+from strop.worker.questions._base import Question, plain_call
+from strop.worker.session import Session
+
+WARM_UP_CALLS = 2
+
+
+class AboutProfile(Question):
+    """Compiled forms are compiled once more, with the marks that the profiler needs; others run as they are."""
+
+    name = "profile"
+    summary = "where a call's time goes, kernel by kernel"
+
+    def answer(self, session: Session, request: AskProfile) -> ProfileReply:
+        """Profile calls on the inputs of slot 0."""
+        with session.opened.calling():
+            call, outputs, graphs = _subject(session)
+            return profile_calls(call, request.calls, outputs, graphs)
+
+
+def _subject(session: Session) -> tuple[Callable[[], Any], Sequence[CompilerOutput], Mapping[str, GraphModule]]:
+    runner = session.runner
+    if runner.recompile is None:
+        graphs = (
+            {each.record.id: each.module for each in captured(session.opened).modules} if runner.is_workload else {}
+        )
+        return plain_call(session, runner.call), (), graphs
+    with foreign(runner.who, "Compiling it again"):
+        observed = runner.recompile(KERNEL_RANGES)
+    call = plain_call(session, observed.lowered)
+    for _ in range(WARM_UP_CALLS):
+        call()
+    outputs = [graph.output for graph in observed.lowered.graphs if graph.output is not None]
+    return call, outputs, observed.graphs
+
+
+ITEM = AboutProfile()

@@ -1,0 +1,143 @@
+"""Perturb: Monte-Carlo arithmetic. How far may any honest implementation stray from the exact result?
+
+The workload runs in double precision, and every operator's result is moved by one rounding of the contract's
+precision for its class: ``u (1 + sqrt(K) / 4) max(|y|, RMS of the row)`` times a number drawn uniformly from (-1, 1),
+where K is the length of the sum that the result comes from. Views, copies, gathers, selections and comparisons are
+exact. Composite operators (norms, softmax, attention) are taken apart first, so that cancellation inside them shows.
+The method is D. S. Parker's Monte-Carlo arithmetic (UCLA CSD-970002, 1997); that rounding errors of a sum grow with
+sqrt(K) is N. J. Higham and T. Mary's probabilistic analysis (SIAM J. Sci. Comput. 41, 2019).
+
+Operators that draw random numbers are left alone: their results are never judged by value.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+from torch.utils import _pytree as pytree
+
+from strop.records.contract import Contract, Precision
+from strop.worker.gold import Widening
+from strop.worker.operators import OpClass, classify, decomposition, name_of, reduction_length
+from strop.worker.spy import arguments, draws_random_numbers
+
+_GROWTH = 0.25
+
+
+class Rounding(Widening):
+    """A dispatch mode that moves every inexact result.
+
+    Args:
+        contract: which precision each class of operators may use.
+        own: the floating type in which the workload computes; its own roundoff counts where it is the larger one.
+        seed: of the errors.
+    """
+
+    def __init__(self, contract: Contract, own: torch.dtype, seed: int) -> None:
+        super().__init__(own)
+        self._generator = torch.Generator().manual_seed(seed)
+        self._unit = {
+            OpClass.MATMUL: _unit(contract.matmul, own),
+            OpClass.CONV: _unit(contract.conv, own),
+            OpClass.RNN: _unit(contract.rnn, own),
+            OpClass.OTHER: _unit(contract.storage, own),
+        }
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None
+    ) -> Any:
+        """Do the operator in double precision and move its results."""
+        wide, named = self.widened(func, args, kwargs or {})
+        kind = classify(func)
+        if kind is OpClass.EXACT or draws_random_numbers(func, wide, named):
+            return func(*wide, **named)
+        simpler = decomposition(func)
+        if simpler is not None:
+            with self:
+                return simpler(*wide, **named)
+        result = func(*wide, **named)
+        length = reduction_length(func, wide, named, result)
+        self._move(func, wide, named, result, self._unit[kind] * (1 + _GROWTH * math.sqrt(length)), length)
+        return result
+
+    def _move(
+        self, func: Any, args: Sequence[Any], kwargs: Mapping[str, Any], result: Any, relative: float, length: int
+    ) -> None:
+        """Move what is new: fresh results, and arguments that the operator wrote to."""
+        written = [
+            value
+            for argument, value in arguments(func, args, kwargs)
+            if argument.alias_info is not None and argument.alias_info.is_write
+        ]
+        fresh = [
+            value
+            for declared, value in zip(func._schema.returns, _listed(func, result), strict=False)
+            if declared.alias_info is None
+        ]
+        least = _least_scale(func, args, length)
+        for tensor in pytree.tree_leaves([written, fresh]):
+            if isinstance(tensor, torch.Tensor) and tensor.dtype in (torch.float64, torch.complex128):
+                self.move(tensor, relative, least)
+
+    def move(self, tensor: torch.Tensor, relative: float, least: float = 0.0) -> None:
+        """Move a tensor in place; zeros, infinities and NaN stay as they are, and so do signs where all are equal."""
+        values = torch.view_as_real(tensor) if tensor.is_complex() else tensor
+        if not values.numel():
+            return
+        finite = torch.where(torch.isfinite(values), values, 0.0)
+        noise = torch.rand(values.shape, generator=self._generator, dtype=torch.float64).mul_(2).sub_(1)
+        noise.mul_(_scale(finite, least)).mul_(relative)
+        values.add_(torch.where((finite == 0), 0.0, noise))
+
+
+def _listed(func: Any, result: Any) -> Sequence[Any]:
+    return result if len(func._schema.returns) > 1 else (result,)
+
+
+def _unit(precision: Precision, own: torch.dtype) -> float:
+    own_unit = torch.finfo(own).eps / 2
+    if own is torch.float64:
+        return own_unit
+    return max(precision.unit_roundoff, own_unit)
+
+
+def _scale(values: torch.Tensor, least: float) -> torch.Tensor:
+    """``max(|y|, RMS of the row)``; ``|y|`` alone where no two signs meet, because there nothing has cancelled."""
+    size = values.abs()
+    if least > 0:
+        size = size.clamp_min(least)
+    if bool((values >= 0).all()) or bool((values <= 0).all()):
+        return size
+    whole = values.dim() == 0 or values.shape[-1] == 1
+    squares = values.square()
+    mean = squares.mean() if whole else squares.mean(-1, keepdim=True)
+    return torch.maximum(size, mean.sqrt())
+
+
+_SUMS = ("sum", "mean", "dot", "vdot", "mv", "cumsum")
+
+
+def _least_scale(func: Any, args: Sequence[Any], length: int) -> float:
+    """For sums that leave few numbers, the size that cancellation may have hidden: RMS of the terms times sqrt(K)."""
+    name = name_of(func)
+    if name not in _SUMS or length < 2:
+        return 0.0
+    terms = [each for each in args[:2] if isinstance(each, torch.Tensor) and each.is_floating_point() and each.numel()]
+    if not terms or all(bool((each >= 0).all()) for each in terms):
+        return 0.0
+    size = math.prod(_rms(each) for each in terms) * math.sqrt(length)
+    return size / length if name == "mean" else size
+
+
+def _rms(values: torch.Tensor) -> float:
+    found = float(torch.where(torch.isfinite(values), values, 0.0).square().mean().sqrt())
+    return found if math.isfinite(found) else 0.0
+
+
+def storage_unit(dtype: torch.dtype) -> float:
+    """Unit roundoff of the type in which a result is stored."""
+    real = torch.float32 if dtype is torch.complex64 else torch.float64 if dtype is torch.complex128 else dtype
+    return torch.finfo(real).eps / 2

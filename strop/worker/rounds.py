@@ -1,0 +1,109 @@
+"""A timed round: N calls over the slots, results copied out. Everything that can be prepared before the clock starts
+is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+
+from strop.worker.arenas import Arena
+from strop.worker.guard import foreign
+from strop.worker.leaves import Call, tensors_in
+from strop.worker.opened import Opened
+from strop.worker.runner import Runner
+
+STATE = "state:"
+STATE_INPUTS = "state:inputs:"
+STATE_BUFFERS = "state:buffers:"
+
+_copy = torch.Tensor.copy_
+_PlainTensor = torch.Tensor
+
+
+class Round:
+    """Calls and places for their results, per slot."""
+
+    def __init__(self, opened: Opened, runner: Runner, given: Arena, made: Arena) -> None:
+        self._opened = opened
+        self._runner = runner
+        self._slots = min(given.slots, made.slots)
+        self._inputs = [given.slot(slot) for slot in range(self._slots)]
+        self._places = [outputs_of(made.slot(slot)) for slot in range(self._slots)]
+        shape = opened.shape
+        self._calls = [shape.build(inputs) for inputs in self._inputs] if shape.reusable else None
+        mutated = mutated_inputs(made)
+        self._mutated = [{path: inputs[path] for path in mutated} for inputs in self._inputs]
+
+    def play(self, calls: int) -> None:
+        """Do ``calls`` calls, call i on slot i modulo the slots.
+
+        Inputs that the workload itself changes are put back before a slot is used again; the copies are paid by every
+        side.
+
+        Raises:
+            Blamed: what is loaded raises.
+        """
+        runner, slots = self._runner, self._slots
+        kept = self._keep() if calls > slots else None
+        with self._opened.calling(), foreign(runner.who, runner.doing):
+            for index in range(calls):
+                slot = index % slots
+                if kept is not None and index >= slots:
+                    for path, tensor in self._mutated[slot].items():
+                        _copy(tensor, kept[slot][path])
+                call = self._call(slot)
+                deposit(runner.call(*call.args, **call.kwargs), self._places[slot])
+
+    def _call(self, slot: int) -> Call:
+        return self._calls[slot] if self._calls is not None else self._opened.shape.build(self._inputs[slot])
+
+    def _keep(self) -> list[dict[str, torch.Tensor]] | None:
+        if not any(self._mutated):
+            return None
+        return [{path: tensor.clone() for path, tensor in slot.items()} for slot in self._mutated]
+
+
+def outputs_of(made: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """The places of one slot that hold outputs, not state."""
+    return {path: view for path, view in made.items() if not path.startswith(STATE)}
+
+
+def mutated_inputs(made: Arena) -> tuple[str, ...]:
+    """Inputs that the workload itself writes to, as the layout says."""
+    paths = [span.path for span in made.layout.slot]
+    return tuple(path.removeprefix(STATE_INPUTS) for path in paths if path.startswith(STATE_INPUTS))
+
+
+def deposit(result: Any, places: Mapping[str, torch.Tensor]) -> None:
+    """Copy results to their places, by path or else by position; what has another shape or type is not copied.
+
+    Nothing is converted on the way: where a result does not fit, the poison stays and shows.
+    """
+    if type(result) is _PlainTensor and len(places) == 1:
+        for place in places.values():
+            _put(place, result)
+        return
+    found = tensors_in(result, "out")
+    if not all(path in found for path in places):
+        found = {**dict(zip(places, found.values(), strict=False)), **found}
+    for path, place in places.items():
+        value = found.get(path)
+        if value is not None:
+            _put(place, value)
+
+
+def _put(place: torch.Tensor, value: torch.Tensor) -> None:
+    if type(value) is _PlainTensor:
+        _put_plain(place, value)
+        return
+    # A subclass may answer questions about itself as it pleases; here its own answers are switched off.
+    with torch._C.DisableTorchFunctionSubclass():
+        _put_plain(place, value)
+
+
+def _put_plain(place: torch.Tensor, value: torch.Tensor) -> None:
+    if value.shape == place.shape and value.dtype == place.dtype and value.device == place.device:
+        _copy(place, value.detach() if value.requires_grad else value)

@@ -1,0 +1,122 @@
+"""What a worker remembers between requests."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from strop.errors import InternalFault
+from strop.wire.layout import Layout
+from strop.wire.messages import ChildRole
+from strop.worker.arenas import Arena
+from strop.worker.describe import Reference, describe
+from strop.worker.gold import Oracle
+from strop.worker.opened import Opened
+from strop.worker.rounds import Round
+from strop.worker.runner import Runner
+from strop.worker.watch import Watch
+
+
+@dataclass(slots=True, kw_only=True)
+class Session:
+    """The state of one child. Asking for what is not there yet is the parent's mistake and says so."""
+
+    role: ChildRole
+    given_descriptor: int
+    made_descriptor: int
+    watch: Watch = field(default_factory=Watch)
+    has_run: bool = False
+    _opened: Opened | None = None
+    _reference: Reference | None = None
+    _oracle: Oracle | None = None
+    _runner: Runner | None = None
+    _second: Runner | None = None
+    _given: Arena | None = None
+    _made: Arena | None = None
+    _round: Round | None = None
+
+    @property
+    def opened(self) -> Opened:
+        """The workload."""
+        if self._opened is None:
+            raise InternalFault("The worker was asked before Open.")
+        return self._opened
+
+    @property
+    def runner(self) -> Runner:
+        """What is loaded to be run."""
+        if self._runner is None:
+            raise InternalFault("The worker was asked to run before Load.")
+        return self._runner
+
+    @property
+    def has_runner(self) -> bool:
+        """Whether something is loaded."""
+        return self._runner is not None
+
+    @property
+    def given(self) -> Arena:
+        """Parameters, buffers and inputs."""
+        if self._given is None:
+            raise InternalFault("The worker was asked before Map.")
+        return self._given
+
+    @property
+    def made(self) -> Arena:
+        """Outputs and touched state."""
+        if self._made is None:
+            raise InternalFault("The worker was asked before Map.")
+        return self._made
+
+    @property
+    def is_mapped(self) -> bool:
+        """Whether there are arenas."""
+        return self._given is not None and self._made is not None
+
+    @property
+    def reference(self) -> Reference:
+        """The description; made when it is first needed."""
+        if self._reference is None:
+            self._reference = describe(self.opened)
+        return self._reference
+
+    @property
+    def oracle(self) -> Oracle:
+        """The workload in double precision; made when it is first needed."""
+        if self._oracle is None:
+            self._oracle = Oracle(self.opened, self.reference)
+        return self._oracle
+
+    @property
+    def second(self) -> Runner:
+        """A second instance of what is loaded; made when it is first needed."""
+        if self._second is None:
+            again = self.runner.again
+            if again is None:
+                raise InternalFault("What is loaded cannot be built a second time.")
+            self._second = again()
+        return self._second
+
+    @property
+    def round(self) -> Round:
+        """Everything that a timed round needs, laid out beforehand."""
+        if self._round is None:
+            self._round = Round(self.opened, self.runner, self.given, self.made)
+        return self._round
+
+    def open(self, opened: Opened) -> None:
+        """Start over with a workload."""
+        self._opened = opened
+        self._reference = self._oracle = self._runner = self._second = self._round = None
+
+    def load(self, runner: Runner) -> None:
+        """Replace what is run."""
+        self._runner = runner
+        self._second = self._round = None
+        self.watch.forget()
+
+    def map(self, given: Layout, made: Layout) -> None:
+        """Map both arenas; views into earlier ones end with their last user."""
+        self._round = None
+        self.has_run = False
+        self._given = Arena(self.given_descriptor, given)
+        self._made = Arena(self.made_descriptor, made)

@@ -1,0 +1,65 @@
+"""A judge's bench for the galleries: one court per workload, so that its reference answers once for all candidates."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from strop.api.workloads import workload_named
+from strop.checks._base import Rules
+from strop.pipeline.cases import screening_plan
+from strop.pipeline.court import Court, Timeouts
+from strop.pipeline.judge import VERIFICATION, Depth, Floor, judge
+from strop.records.candidate import Candidate
+from strop.records.contract import CONTRACTS
+from strop.records.decision import Judgement
+from strop.records.target import Target
+from strop.sandbox.limits import GIB, MIB, Limits
+from strop.sandbox.wall import LocalWall
+from strop.sources.candidate import human_candidate, read_candidate
+from strop.stats.sequential import Plan
+from strop.wiring import House, calibrated, conditions_of, find_kind, open_house
+
+CONTRACT = CONTRACTS["fp32"]
+TIMED = Depth(plan=screening_plan, processes=1, looks=Plan((3,)))
+NOTHING = Floor(minimal_bytes=0, product_flop=0)
+# Small enough that a fault ends in seconds and does no harm to the machine that runs the tests.
+TIGHT = Limits(memory_bytes=int(1.25 * GIB), output_bytes=1 * MIB, disk_bytes=64 * MIB, processes=64)
+PATIENCE = Timeouts(run_s=8.0)
+
+
+class Bench:
+    """Judges files against workloads of the gallery."""
+
+    def __init__(self, house: House, target: Target, wall: LocalWall, stack: ExitStack) -> None:
+        self._house = house
+        self._target = target
+        self._wall = wall
+        self._stack = stack
+        self._courts: dict[Path, Court] = {}
+
+    def judge(self, candidate: Path, workload: Path, *, timed: bool = False) -> Judgement:
+        """The verdict, and the comparison where it was timed and got so far."""
+        court = self._court(workload)
+        conditions = conditions_of(self._target, CONTRACT.name)
+        depth = TIMED if timed else VERIFICATION
+        return judge(court, self._read(candidate, court), Rules(contract=CONTRACT), conditions, NOTHING, depth)
+
+    def _read(self, candidate: Path, court: Court) -> Candidate:
+        return human_candidate(read_candidate(str(candidate), ()), court.workload, idea=candidate.stem)
+
+    def _court(self, path: Path) -> Court:
+        if path not in self._courts:
+            workload = workload_named(str(path), self._house, self._target.device, None, None)
+            court = Court(wall=self._wall, workload=workload, contract=CONTRACT, target=self._target, timeouts=PATIENCE)
+            self._courts[path] = self._stack.enter_context(court)
+        return self._courts[path]
+
+
+@contextmanager
+def open_bench() -> Iterator[Bench]:
+    """A bench on this machine's CPU; leaving ends every child."""
+    with ExitStack() as stack:
+        house = stack.enter_context(open_house())
+        target = calibrated(find_kind("cpu"), house.settings)
+        wall = stack.enter_context(LocalWall(house.settings, TIGHT, trusted_cache=house.settings.home / "cache"))
+        yield Bench(house, target, wall, stack)

@@ -1,0 +1,104 @@
+"""Every liar is caught by the check its head names, every honest kernel passes, every fault ends in one verdict."""
+
+import time
+
+import psutil
+import pytest
+
+from strop.checks import SHELF
+from strop.records.measurement import TimeDecision
+from strop.records.verdict import Failed
+from tests.gallery.bench import open_bench
+from tests.gallery.cards import cards
+
+LIARS, HONEST, FAULTS = cards("liars"), cards("honest"), cards("faults")
+THE_CLOCK = "the clock"
+NOTHING_LEFT = "nothing left behind"
+
+
+def named(card):
+    return card.name
+
+
+@pytest.fixture(scope="module")
+def bench():
+    with open_bench() as opened:
+        yield opened
+
+
+def first_failure(verdict):
+    return next((finding for finding in verdict.findings if isinstance(finding, Failed)), None)
+
+
+@pytest.mark.parametrize("card", LIARS, ids=named)
+def test_a_liar_is_caught_by_the_check_that_its_head_names(bench, card):
+    judged = bench.judge(card.path, card.workload, timed=card.get("timed") == "yes")
+    failure = first_failure(judged.verdict)
+    if card["caught-by"] == THE_CLOCK:
+        assert failure is None, failure
+        assert judged.comparison is not None
+        assert judged.comparison.decision is TimeDecision.SLOWER
+    else:
+        assert failure is not None, judged.verdict
+        assert failure.check == card["caught-by"], failure.because
+        assert judged.verdict.outcome == "failed"
+
+
+@pytest.mark.parametrize("card", HONEST, ids=named)
+def test_an_honest_kernel_passes(bench, card):
+    verdict = bench.judge(card.path, card.workload).verdict
+    assert verdict.outcome == "passed", verdict.objection
+    assert verdict.scope.finite_inputs is (card.get("scope") == "finite_inputs")
+
+
+@pytest.mark.parametrize("card", [card for card in FAULTS if card["ends-as"] != NOTHING_LEFT], ids=named)
+def test_a_fault_ends_in_one_clear_verdict(bench, card):
+    started = time.monotonic()
+    verdict = bench.judge(card.path, card.workload).verdict
+    assert verdict.outcome == "failed"
+    failure = first_failure(verdict)
+    assert failure.check == card["ends-as"], failure.because
+    assert card["says"] in failure.because
+    assert time.monotonic() - started < 60
+
+
+@pytest.mark.parametrize("card", [card for card in FAULTS if card["ends-as"] == NOTHING_LEFT], ids=named)
+def test_nothing_is_left_behind(bench, card):
+    bench.judge(card.path, card.workload)
+    deadline = time.monotonic() + 5
+    while left := survivors(card["leaves"].split()):
+        assert time.monotonic() < deadline, left
+        time.sleep(0.1)
+
+
+def survivors(command):
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if process.cmdline() == command and process.status() != psutil.STATUS_ZOMBIE:
+                found.append(process)
+        except psutil.Error:
+            continue
+    return found
+
+
+def test_the_galleries_are_as_large_as_promised():
+    assert len(LIARS) >= 10
+    assert len(HONEST) >= 8
+    assert {card["caught-by"] for card in LIARS} <= {check.name for check in SHELF} | {THE_CLOCK}
+    assert {card.name for card in FAULTS} >= {
+        "eats_memory",
+        "exits_with_success",
+        "fills_the_disk",
+        "floods_stdout",
+        "hangs",
+        "segfaults",
+    }
+
+
+@pytest.mark.parametrize("card", LIARS + HONEST + FAULTS, ids=named)
+def test_a_head_says_what_a_reader_needs(card):
+    wanted = {"story", "workload"}
+    wanted |= {"kind", "seen"} if card in LIARS + FAULTS else {"rejected-by"}
+    assert wanted <= set(card.fields)
+    assert len(card["story"]) > 20

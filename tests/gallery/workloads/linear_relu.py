@@ -1,0 +1,21 @@
+"""A fully connected layer with ReLU."""
+
+import torch
+from torch import nn
+
+
+class Model(nn.Module):
+    def __init__(self, inner, outer):
+        super().__init__()
+        self.linear = nn.Linear(inner, outer)
+
+    def forward(self, x):
+        return torch.relu(self.linear(x))
+
+
+def get_inputs():
+    return [torch.rand(64, 96)]
+
+
+def get_init_inputs():
+    return [96, 80]

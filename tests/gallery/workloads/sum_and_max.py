@@ -1,0 +1,17 @@
+"""Two results for every row."""
+
+import torch
+from torch import nn
+
+
+class Model(nn.Module):
+    def forward(self, x):
+        return x.sum(dim=-1), x.amax(dim=-1)
+
+
+def get_inputs():
+    return [torch.randn(96, 256)]
+
+
+def get_init_inputs():
+    return []

@@ -1,0 +1,290 @@
+"""Reports for people: the result first, every candidate with its reason, and the command that repeats it."""
+
+import html
+import io
+import re
+from dataclasses import replace
+
+import pytest
+from rich.console import Console
+
+from strop.records.candidate import Candidate, Origin, SourceForm
+from strop.records.measurement import TimeDecision
+from strop.records.result import Kept
+from strop.records.verdict import Failed, Inconclusive, Passed, Verdict
+from strop.records.workload import Mode
+from strop.report import phrases, sentences
+from strop.report.live import LiveView, line_of, stage_text
+from strop.report.pages import html_page, markdown_page
+from strop.report.story import Story, told
+from strop.report.terminal import (
+    bar,
+    candidate_report,
+    kernel_report,
+    profile_report,
+    run_report,
+    runs_report,
+    verdict_report,
+)
+from strop.supervisor.result import summarise
+from tests.unit.report import stories
+from tests.unit.supervisor.makers import WORKLOAD, comparison, keep, request, started, verdict
+
+
+def printed(renderable, width=200):
+    console = Console(file=io.StringIO(), width=width, color_system=None)
+    console.print(renderable)
+    return console.file.getvalue()
+
+
+def both(happenings):
+    happened = stories.events(happenings)
+    return told(happened), summarise(happened)
+
+
+def test_the_run_report_answers_the_questions_in_order():
+    text = printed(run_report(*both(stories.happy())))
+    wanted = [
+        "examples/mlp.py · null · fp32 · train mode",
+        "Kept: 1.400× (95 % interval 1.393 to 1.407) over torch.compile.",
+        "the one to beat",
+        "no such mode",
+        "cpp_fused_<relu>|add_0",
+        "75.0 %",
+        "1.000× that of the baseline",
+        "matches_reference: it differs",
+        "the machine was busy",
+        "1 min 15 s, 40 s of them holding the device; it stopped because everything that applies was tried",
+        "strop compare examples/mlp.py fold",
+        "strop optimize examples/mlp.py --budget 300s",
+    ]
+    places = [text.find(each) for each in wanted]
+    assert -1 not in places, [each for each, place in zip(wanted, places, strict=True) if place < 0]
+    assert places == sorted(places)
+
+
+def test_when_the_compiler_wins_the_report_says_so():
+    text = printed(run_report(*both(stories.beaten())))
+    assert "Nothing beat the compiler: torch.compile stays; 1 candidate tried." in text
+    assert "strop compare" not in text
+
+
+def test_an_inadmissible_workload_is_inconclusive():
+    assert sentences.headline(both(stories.inadmissible())[1]) == "Inconclusive: A trivial answer would pass: zeros"
+
+
+def test_an_unconfirmed_keep_is_called_so():
+    happened = [*stories.survey(), *stories.tried("fold", 1.5)]
+    assert "not yet confirmed" in sentences.headline(both(happened)[1])
+
+
+def test_a_run_that_did_not_end_says_how_to_go_on():
+    assert sentences.headline(both(stories.survey())[1]) == (
+        "Run r-1 has not ended; strop optimize with --resume r-1 goes on with it."
+    )
+
+
+def test_an_interrupted_run_without_a_result():
+    happened = [*stories.survey(), stories.ended(stories.StopReason.INTERRUPTED, "it was interrupted")]
+    assert sentences.headline(both(happened)[1]) == ("Nothing was tried, so torch.compile stays: it was interrupted.")
+    assert sentences.headline(both([*happened[:-1], *stories.tried("idle", 1.0), happened[-1]])[1]) == (
+        "Stopped before anything beat torch.compile, which stays; 1 candidate tried: it was interrupted."
+    )
+
+
+def test_classes_that_are_scored_apart_are_shown_where_they_differ():
+    _, result = both(stories.happy())
+    assert sentences.other_classes(result) == []
+    slower = Kept(keep=keep("plain", 1.1), confirmed=True)
+    apart = replace(result, without_work_removed=slower, without_compiler=None)
+    shown = dict(sentences.other_classes(apart))
+    assert sentences.other_text(shown["without work_removed"]).startswith("1.100×")
+    assert sentences.other_text(shown["without compiler options"]) == "nothing beat the compiler"
+
+
+def test_the_repeating_command_holds_every_option_that_was_not_the_default():
+    asked = request(
+        budget_s=90.0,
+        baselines=("eager",),
+        forbid=("work_removed", "emulated"),
+        max_memory_ratio=1.5,
+        max_error_ratio=1.0,
+        seed=7,
+    )
+    story = Story(started=started(request=asked, workload=replace(WORKLOAD, name="my file.py", mode=Mode.EVAL)))
+    assert sentences.repeat_run(story) == (
+        "strop optimize 'my file.py' --mode eval --budget 90s --baseline eager --max-memory-ratio 1.5 "
+        "--max-error-ratio 1 --forbid work_removed,emulated --seed 7"
+    )
+
+
+def test_the_html_page_is_self_contained_and_escapes():
+    page = html_page([both(stories.happy()), both(stories.beaten())])
+    assert page.count("<article>") == 2
+    assert "http" not in re.sub(r"<!doctype html>", "", page)
+    assert "prefers-color-scheme: dark" in page
+    assert "cpp_fused_&lt;relu&gt;|add_0" in page
+    assert "<relu>" not in page
+    text = html.unescape(re.sub(r"<[^>]+>", " ", page))
+    assert text.index("Kept: 1.400×") < text.index("Repeat it") < text.index("Baselines")
+    assert "there is no <pooling> here" in text
+
+
+def test_html_and_markdown_of_every_kind_of_run():
+    for happened in (stories.happy(), stories.beaten(), stories.inadmissible(), stories.survey(), [started()]):
+        story, result = both(happened)
+        for page in (html_page([(story, result)]), markdown_page(story, result)):
+            assert html.unescape(page).count(sentences.headline(result)) == 1
+
+
+def test_markdown_tables_cannot_be_broken_by_names():
+    page = markdown_page(*both(stories.happy()))
+    (row,) = [line for line in page.splitlines() if "cpp_fused" in line]
+    assert row == "| `cpp_fused_<relu>\\|add_0` | 75.0 % | 750 µs | memory | 300 µs |"
+    assert "\n| failed | `lie` | not timed | `matches_reference`: it differs |\n" in page
+
+
+@pytest.mark.parametrize(
+    ("finding", "compared", "says"),
+    [
+        (Passed(check="a"), None, "Passed: no check found anything wrong; error 0.500× that of the baseline."),
+        (Failed(check="survives", because="It raised."), None, "Failed (survives): It raised."),
+        (Inconclusive(check="power", because="Zeros pass."), None, "Inconclusive (power: Zeros pass.)"),
+        (Passed(check="a"), comparison(1.5), "Faster than torch.compile: 1.500×"),
+        (Passed(check="a"), comparison(0.5, TimeDecision.SLOWER), "Not faster than torch.compile"),
+        (Passed(check="a"), comparison(1.0), "Undecided against torch.compile"),
+    ],
+)
+def test_the_verdict_report_begins_with_the_answer(finding, compared, says):
+    found = Verdict(candidate_id="c-1", findings=(finding,), isolation="C", error_ratio=0.5, notes=("mind the gap",))
+    text = printed(verdict_report(found, compared))
+    assert says in text.splitlines()[0] + text.splitlines()[1]
+    assert "mind the gap" in text
+    assert "these exact shapes" in text
+
+
+def test_a_verdict_on_which_no_check_could_look():
+    empty = Verdict(candidate_id="c-1", findings=(), isolation="C")
+    assert sentences.verdict_headline(empty, None) == "Inconclusive (no check could look at it.)"
+
+
+def test_profile_kernel_candidate_and_list_reports():
+    story, result = both(stories.happy())
+    text = printed(profile_report(story))
+    assert "fold{at=relu}" in text
+    assert "there is no <pooling> here" in text
+    assert "1 graph (0 nodes), no graph break" in text
+    assert "moves       4 MB" in printed(kernel_report(stories.KERNEL))
+    lie = list(story.candidates.values())[1]
+    assert "matches_reference: it differs" in printed(candidate_report(lie))
+    assert "Kept: 1.400×" in printed(runs_report([result]))
+    assert "no run yet" in printed(runs_report([]))
+    not_admitted, _ = both(stories.inadmissible())
+    assert "Not admissible: A trivial answer" in printed(profile_report(not_admitted))
+
+
+def test_plain_lines_tell_what_is_tried_and_why_it_is_dropped():
+    console = Console(file=io.StringIO(), width=200, color_system=None)
+    with LiveView(console, clock_s=lambda: 5.0) as view:
+        for event in stories.events(stories.happy()):
+            view.heard(event)
+    text = console.file.getvalue()
+    for part in (
+        "started: examples/mlp.py on null, contract fp32, budget 5 min 00 s",
+        "to beat: torch.compile; reduce-overhead failed: no such mode",
+        "most time in cpp_fused_<relu>|add_0",
+        "trying fold",
+        "faster, to be confirmed: 1.500×",
+        "kept: 1.400×",
+        "failed (matches_reference): it differs",
+        "not faster: it is not",
+        "best so far: 1.400× with fold",
+        "note: the machine was busy",
+        "ended after 1 min 15 s: everything that applies was tried",
+    ):
+        assert part in text
+
+
+def test_the_live_picture_shows_time_left_and_what_is_done():
+    now = [100.0]
+    console = Console(file=io.StringIO(), width=160, color_system=None, force_terminal=False)
+    view = LiveView(console, clock_s=lambda: now[0])
+    assert "starting" in printed(view.picture())
+    happened = stories.events(stories.happy())
+    for event in happened[:8]:
+        view.heard(event)
+    now[0] = 160.0
+    text = printed(view.picture())
+    assert "4 min 00 s left" in text
+    assert "judging fold" in text
+    for event in happened[8:]:
+        view.heard(event)
+    text = printed(view.picture())
+    assert "best so far: 1.400× with fold" in text
+    assert "done" in text
+
+
+def test_a_terminal_gets_a_live_picture_that_leaves_nothing_behind():
+    console = Console(file=io.StringIO(), width=120, force_terminal=True)
+    with LiveView(console) as view:
+        for event in stories.events(stories.happy()):
+            view.heard(event)
+    assert "\x1b[" in console.file.getvalue()
+    assert not console._live_stack
+
+
+def test_a_resumed_run_counts_only_the_time_that_is_left():
+    console = Console(file=io.StringIO(), width=120)
+    view = LiveView(console, clock_s=lambda: 0.0)
+    for event in stories.events([*stories.beaten(), started(resumed=True)]):
+        view.heard(event)
+    assert "3 min 45 s left" in printed(view.picture())
+
+
+def test_stages_follow_the_walk():
+    seen = []
+    story = Story()
+    for event in stories.events(stories.survey()):
+        story.hear(event)
+        seen.append(stage_text(story))
+    assert seen == [
+        "loading the workload behind the wall",
+        "checking that a wrong answer would be noticed",
+        "capturing the graph",
+        "timing the baselines",
+        "profiling the compiler's version",
+        "asking the catalogue",
+        "searching",
+    ]
+
+
+def test_every_event_has_a_line_or_is_deliberately_silent():
+    for event in stories.events([*stories.happy(), *stories.inadmissible()]):
+        assert isinstance(line_of(event.what), str)
+
+
+def test_source_text_is_shown_by_its_idea():
+    form = SourceForm(text="class ModelNew: ...")
+    what = Candidate(workload_id=WORKLOAD.id, form=form, origin=Origin.HUMAN, idea="mine.py")
+    kept = Kept(keep=replace(keep(), candidate=what, verdict=verdict(what)), confirmed=True)
+    assert ("idea", "mine.py") in sentences.kept_facts(kept)
+
+
+@pytest.mark.parametrize(
+    ("time_ns", "text"),
+    [(0.5, "0.5 ns"), (12.0, "12 ns"), (1500.0, "1.5 µs"), (2.5e6, "2.5 ms"), (9.99e8, "999 ms"), (5e12, "5000 s")],
+)
+def test_times(time_ns, text):
+    assert phrases.time_text(time_ns) == text
+
+
+def test_numbers():
+    assert phrases.amount_text(19.6e9, "B/s") == "19.6 GB/s"
+    assert phrases.amount_text(0.0, "B") == "0 B"
+    assert phrases.ratio_text(None) == "not measured"
+    assert phrases.ratio_text(123.4) == "123×"
+    assert [phrases.seconds_text(each) for each in (-1, 59.4, 61, 3700)] == ["0 s", "59 s", "1 min 01 s", "1 h 01 min"]
+    assert phrases.short("a  b\nc" + "d" * 200, 8) == "a b cdd…"
+    assert phrases.listed(["a", "b", "c"]) == "a, b and c"
+    assert bar(2.0, 4) == "████"
+    assert bar(-1.0, 4) == "····"

@@ -1,0 +1,200 @@
+"""A parent in a few lines: starts a worker with two pipes and two arenas, and speaks the wire with it."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import selectors
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from strop.records.contract import CONTRACTS
+from strop.records.target import Ceilings, MemoryLevel, Target
+from strop.records.tensor import DType
+from strop.records.workload import Mode, SourceKind, Workload, WorkloadSource
+from strop.wire import frames
+from strop.wire.arrays import views
+from strop.wire.codec import decode, encode
+from strop.wire.layout import plan_layout
+from strop.wire.messages import (
+    ChildRole,
+    Describe,
+    DescribedReply,
+    Done,
+    DrawInputs,
+    DrawParameters,
+    Load,
+    Map,
+    Open,
+    Raised,
+    ReplyMessage,
+    RequestMessage,
+)
+
+ROOT = Path(__file__).parents[3]
+WIDE = {DType.FLOAT16: DType.FLOAT64, DType.BFLOAT16: DType.FLOAT64, DType.FLOAT32: DType.FLOAT64}
+WIDE |= {DType.COMPLEX64: DType.COMPLEX128}
+DEADLINE_S = 120.0
+
+TARGET = Target(
+    name="cpu",
+    device="cpu",
+    summary="a test's CPU",
+    languages=("cpp",),
+    memory=(MemoryLevel(name="L3", size_bytes=1 << 20), MemoryLevel(name="memory", size_bytes=1 << 33)),
+    ceilings=Ceilings(copy_bytes_per_s=1e10, product_flop_per_s=(("float32", 1e11),), call_overhead_ns=1000.0),
+)
+
+
+def widened(leaf):
+    from dataclasses import replace
+
+    return replace(leaf, tensor=replace(leaf.tensor, dtype=WIDE.get(leaf.tensor.dtype, leaf.tensor.dtype), stride=None))
+
+
+def made_leaves(description):
+    from dataclasses import replace
+
+    inputs = {leaf.path: leaf for leaf in description.inputs}
+    buffers = {leaf.path: leaf for leaf in description.buffers}
+    state = [replace(inputs[path], path=f"state:inputs:{path}") for path in description.mutates]
+    state += [replace(buffers[path], path=f"state:buffers:{path}") for path in description.updates]
+    return (*description.outputs, *state)
+
+
+@dataclass
+class Arena:
+    descriptor: int
+    layout: object = None
+    memory: object = None
+
+    def resize(self, layout):
+        os.ftruncate(self.descriptor, max(layout.total_bytes, os.fstat(self.descriptor).st_size))
+        self.layout = layout
+        self.memory = np.frombuffer(mmap.mmap(self.descriptor, layout.total_bytes), np.uint8)
+
+    def views(self, slot):
+        return views(self.memory, self.layout, slot)
+
+    def poison(self):
+        for slot in range(self.layout.slots):
+            for array in self.views(slot).values():
+                array[...] = np.nan if array.dtype.kind in "fc" else 0
+
+
+@dataclass
+class Child:
+    role: ChildRole = ChildRole.BASELINE
+    process: subprocess.Popen = field(init=False)
+
+    def __post_init__(self):
+        to_read, self._to = os.pipe()
+        self._from, to_write = os.pipe()
+        self.given = Arena(os.memfd_create("given"))
+        self.made = Arena(os.memfd_create("made"))
+        descriptors = {"read": to_read, "write": to_write, "given": self.given.descriptor, "made": self.made.descriptor}
+        options = [text for name, number in descriptors.items() for text in (f"--{name}", str(number))]
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "strop.worker", *options, "--role", self.role.value],
+            pass_fds=tuple(descriptors.values()),
+            cwd=ROOT,
+            stdin=subprocess.DEVNULL,
+        )
+        os.close(to_read)
+        os.close(to_write)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        os.close(self._to)
+        try:
+            self.process.wait(timeout=10)
+        finally:
+            self.process.kill()
+            self.process.wait()
+            os.close(self._from)
+            os.close(self.given.descriptor)
+            os.close(self.made.descriptor)
+
+    def _exactly(self, count, deadline):
+        parts = bytearray()
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._from, selectors.EVENT_READ)
+            while len(parts) < count:
+                if not selector.select(max(0.0, deadline - time.monotonic())):
+                    raise TimeoutError("the worker does not answer")
+                chunk = os.read(self._from, count - len(parts))
+                if not chunk:
+                    raise EOFError(f"the worker ended: {self.process.wait()}")
+                parts += chunk
+        return bytes(parts)
+
+    def receive(self):
+        deadline = time.monotonic() + DEADLINE_S
+        kind, length = frames.unpack_header(self._exactly(frames.HEADER.size, deadline))
+        body = self._exactly(length, deadline)
+        return kind, decode(ReplyMessage, body) if kind is frames.FrameKind.RECORD else None
+
+    def say(self, request):
+        frames.write_frame(self._to, frames.Frame(frames.FrameKind.RECORD, encode(request, RequestMessage)))
+        return self.receive()[1]
+
+    def ask(self, request, answer=Done):
+        reply = self.say(request)
+        assert isinstance(reply, answer), reply
+        return reply
+
+    def fails(self, request):
+        return self.ask(request, Raised)
+
+    def go(self, calls):
+        frames.write_frame(self._to, frames.Frame(frames.FrameKind.GO, frames.GO.pack(calls)))
+        return self.receive()
+
+    def open(self, source, *, contract="fp32", **options):
+        workload = source if isinstance(source, Workload) else workload_of(source, **options)
+        return self.say(
+            Open(workload=workload, contract=CONTRACTS[contract].on_device("cpu"), threads=1, construct_seed=5)
+        )
+
+    def describe(self):
+        return self.ask(Describe(), DescribedReply).description
+
+    def map(self, description, slots=2, wide=False):
+        fixed = (*description.parameters, *description.buffers)
+        leaves = made_leaves(description)
+        given = plan_layout(fixed, description.inputs, slots)
+        made = plan_layout((), tuple(map(widened, leaves)) if wide else leaves, slots)
+        self.given.resize(given)
+        self.made.resize(made)
+        self.made.poison()
+        self.ask(Map(given=given, made=made))
+
+    def load(self, form):
+        return self.say(Load(form=form, target=TARGET))
+
+    def draw(self, slot, seed, distribution="own"):
+        self.ask(DrawInputs(slot=slot, seed=seed, distribution=distribution))
+        return {path: array.copy() for path, array in self.given.views(slot).items()}
+
+    def draw_parameters(self, draw=0, seed=1):
+        self.ask(DrawParameters(seed=seed, draw=draw))
+        return {path: array.copy() for path, array in self.given.views(None).items()}
+
+    def fill(self, slot, values):
+        for path, array in self.given.views(slot).items():
+            array[...] = values[path]
+
+    def results(self, slot=0):
+        return {path: array.copy() for path, array in self.made.views(slot).items()}
+
+
+def workload_of(path, *, kind=SourceKind.FILE, mode=Mode.TRAIN, entry="Model", import_path=(), device="cpu", grad=False):
+    source = WorkloadSource(kind=kind, where=str(path), digest="test", entry=entry, import_path=import_path)
+    return Workload(name="test", source=source, mode=mode, device=device, grad=grad)
