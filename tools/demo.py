@@ -1,7 +1,7 @@
-"""The demo: optimise the example workloads on this machine's own device and leave ``demo.json`` and ``demo.html`` in ``build``.
+"""The demo: optimise the example workloads on this machine; leaves `build/demo.json` and `build/demo.html`.
 
-One example is a model that the catalogue can make faster; on the other nothing beats the compiler, and Strop says so. Each
-gets a budget of its own, so the whole takes twice the budget and at most two minutes more.
+One example is a model that the catalogue can make faster; on the other nothing beats the compiler, and Strop says so.
+Each gets a budget of its own, so the whole takes twice the budget and at most two minutes more.
 """
 
 import argparse
@@ -36,8 +36,9 @@ def optimize(workload: Path, budget: str) -> dict[str, object]:
     Raises:
         SystemExit: the program failed; it has said why.
     """
-    print(f"\nstrop optimize {workload.relative_to(ROOT)} --budget {budget}", flush=True)
-    done = strop("optimize", str(workload.relative_to(ROOT)), "--budget", budget)
+    name = os.path.relpath(workload, ROOT)
+    print(f"\nstrop optimize {name} --budget {budget}", flush=True)
+    done = strop("optimize", name, "--budget", budget)
     if done.returncode != 0:
         raise SystemExit(done.returncode)
     return json.loads(done.stdout)

@@ -27,6 +27,8 @@ _SCHEMA = (
 
 LIBRARY = torch.library.Library("strop", "FRAGMENT")
 LIBRARY.define(_SCHEMA)
+WINDOW = torch.ops.strop.window.default
+"""The operator that graphs call: see :func:`_window`."""
 
 
 def _source(kind: str, element: str, kernel: int, stride: int) -> str:

@@ -36,7 +36,7 @@ def unchanged(graph: GraphModule) -> GraphModule:
 class LoweringOptions:
     """How the rewritten graph is compiled.
 
-    ``mode`` is a mode of ``torch.compile``, ``inductor`` holds Inductor options on top, such as ``{"cpp.simdlen": 256}``;
+    ``mode`` is a mode of ``torch.compile``, ``inductor`` holds Inductor options on top (``{"cpp.simdlen": 256}``);
     ``dynamic`` as in ``torch.compile``; ``observe`` notes the origins of kernels (slower to compile, same code).
     """
 

@@ -130,25 +130,24 @@ class Court:
     def baseline(self) -> ChildPort:
         """The child that runs the baseline; started when first needed."""
         if self._baseline is None:
-            with trusted(f"The baseline '{self.baseline_mode}' could not be built"):
-                form = CompiledForm(mode=self.baseline_mode)
-                self._baseline = self.loaded(self._stack, ChildRole.BASELINE, form)
+            form = CompiledForm(mode=self.baseline_mode)
+            self._baseline = self.loaded(self._stack, ChildRole.BASELINE, form)
         return self._baseline
 
     @property
     def null(self) -> ChildPort:
         """The trusted child that only hands back what it made once: what it costs is the cost of the harness."""
         if self._null is None:
-            with trusted("The null worker could not be built"):
-                self._null = self.loaded(self._stack, ChildRole.BASELINE, NullForm())
+            self._null = self.loaded(self._stack, ChildRole.BASELINE, NullForm())
         return self._null
 
     def loaded(self, stack: ExitStack, role: ChildRole, form: Form) -> ChildPort:
         """A fresh child with a form built and small arenas lent; ``stack`` ends it."""
         child = stack.enter_context(self.wall.child(role))
-        self.open(child)
-        self.load(child, form)
-        self.map(child, SLOTS)
+        with owned(child):
+            self.open(child)
+            self.load(child, form)
+            self.map(child, SLOTS)
         return child
 
     def change_baseline(self, mode: str) -> None:
@@ -267,6 +266,17 @@ def trusted(what: str) -> Generator[None]:
         yield
     except ChildFault as fault:
         raise blame(what, fault.evidence) from fault
+
+
+@contextmanager
+def owned(child: ChildPort) -> Generator[None]:
+    """Around what is asked of a child whose workload was fine before: a trusted child's fault is no candidate's."""
+    try:
+        yield
+    except ChildFault as fault:
+        if child.role is ChildRole.CANDIDATE:
+            raise
+        raise WorkloadInconclusive(f"The {child.role} failed: {fault.evidence.detail}") from fault
 
 
 def blame(what: str, evidence: CrashEvidence) -> BadWorkload | WorkloadInconclusive:

@@ -10,17 +10,17 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 
-from strop.pipeline.court import Arrays, Court, Gold, fill, trusted
+from strop.pipeline.court import Arrays, Court, Gold, fill, owned
 from strop.pipeline.slots import Supply, slots_for, supply
 from strop.pipeline.values import case_errors
-from strop.ports import ChildPort
+from strop.ports import ChildPort, Reply
 from strop.records.evidence import Case, Distribution, Stage, ValuesEvidence
 from strop.records.measurement import BASELINE, CANDIDATE, Block, Comparison, Conditions
 from strop.stats.compare import FALSE_FASTER_RATE, Effect, compare_blocks, estimate, pair_log_ratios
 from strop.stats.errors import HONEST_SAMPLES
 from strop.stats.sequential import Plan, consider
 from strop.wire.arrays import views
-from strop.wire.messages import AskMemory, AskProfile, ChildRole, MemoryReply, ProfileReply
+from strop.wire.messages import AskMemory, AskProfile, MemoryReply, ProfileReply
 
 ORDER = (BASELINE, CANDIDATE, CANDIDATE, BASELINE)
 GRADED_PAIRS = 2
@@ -40,9 +40,7 @@ class Lane:
         for slot, arrays in enumerate(contents):
             fill(self.child.given.views(slot), arrays)
         self.child.made.poison(range(self.slots))
-        if self.child.role is ChildRole.CANDIDATE:
-            return self.child.time_calls(self.slots, timeout_s)
-        with trusted("The baseline failed on the clock"):
+        with owned(self.child):
             return self.child.time_calls(self.slots, timeout_s)
 
 
@@ -121,9 +119,10 @@ class Clock:
 
 def lane(court: Court, child: ChildPort, slots: int) -> Lane:
     """Put a loaded child on the clock."""
-    if child.made.layout.slots != slots:
-        court.map(child, slots)
-    court.deliver(child, 0)
+    with owned(child):
+        if child.made.layout.slots != slots:
+            court.map(child, slots)
+        court.deliver(child, 0)
     return Lane(child=child, slots=slots)
 
 
@@ -173,20 +172,20 @@ def compare(
 
 def memory_ratio(court: Court, baseline: ChildPort, candidate: ChildPort) -> float | None:
     """Peak memory of one call, candidate over baseline; None where the baseline's is too small to be seen."""
-    theirs = baseline.ask(AskMemory(), MemoryReply, court.timeouts.run_s).peak_bytes
-    mine = candidate.ask(AskMemory(), MemoryReply, court.timeouts.run_s).peak_bytes
+    theirs, mine = (_ask(court, child, AskMemory(), MemoryReply).peak_bytes for child in (baseline, candidate))
     return mine / theirs if theirs > 0 else None
 
 
 def kernel_ratio(court: Court, baseline: ChildPort, candidate: ChildPort) -> float | None:
     """Time inside kernels, baseline over candidate; None when the profiler saw no kernel on one side."""
+    request = AskProfile(calls=3, target=court.target)
     spent = [
-        sum(
-            kernel.time_ns
-            for kernel in child.ask(
-                AskProfile(calls=3, target=court.target), ProfileReply, court.timeouts.build_s
-            ).kernels
-        )
+        sum(kernel.time_ns for kernel in _ask(court, child, request, ProfileReply).kernels)
         for child in (baseline, candidate)
     ]
     return spent[0] / spent[1] if min(spent) > 0 else None
+
+
+def _ask(court: Court, child: ChildPort, request: AskMemory | AskProfile, answer: type[Reply]) -> Reply:
+    with owned(child):
+        return child.ask(request, answer, court.timeouts.build_s)

@@ -10,7 +10,7 @@ import numpy as np
 
 from strop.checks._base import Rules
 from strop.checks._bound import allowed
-from strop.errors import ChildFault
+from strop.errors import WorkloadInconclusive
 from strop.pipeline.court import Arrays, Court, trusted
 from strop.pipeline.measure import call_time_ns, lane
 from strop.pipeline.slots import slots_for, supply
@@ -91,10 +91,9 @@ def baselines(court: Court, modes: tuple[str, ...]) -> BaselinesMeasured:
         for mode in modes:
             try:
                 children[mode] = court.loaded(stack, ChildRole.BASELINE, CompiledForm(mode=mode))
-            except ChildFault as fault:
-                failed.append((mode, fault.evidence.detail))
-        with trusted("No baseline could be timed"):
-            times = _time_in_turn(court, children)
+            except WorkloadInconclusive as fault:
+                failed.append((mode, str(fault)))
+        times = _time_in_turn(court, children)
     best = min(times, key=lambda mode: times[mode], default="")
     return BaselinesMeasured(call_ns=tuple(times.items()), failed=tuple(failed), best=best)
 

@@ -11,8 +11,11 @@ from dataclasses import dataclass
 from strop.profiling.trace import Span
 from strop.records.graph import CompiledKernel, KernelKind
 
-_WRAPPER = re.compile(r"\Agraph_(\d+)_inductor_wrapper_call\Z")
+# Inductor's C++ wrapper leaves the graph's number out.
+_WRAPPER = re.compile(r"\A(?:graph_(\d+)_)?inductor_wrapper_call\Z")
 _GRAPH = re.compile(r"\Agraph_\d+_")
+# Kernels and library calls that carry neither a graph's number nor a name space.
+_PLAIN = ("cpp_", "triton_", "aoti_torch_")
 # Library calls that Inductor names otherwise than the operator that they run.
 _SAME = {"bias_addmm": "addmm"}
 
@@ -26,6 +29,11 @@ class Matched:
     span: Span
 
 
+def plain_name(span: Span) -> str:
+    """A range's name without the number of its graph."""
+    return _GRAPH.sub("", span.name)
+
+
 def wrapper_regions(call: Span) -> list[Span]:
     """The ranges in which compiled graphs ran, in order of time."""
     return [span for span in call.walk() if _WRAPPER.match(span.name)]
@@ -34,7 +42,7 @@ def wrapper_regions(call: Span) -> list[Span]:
 def graph_number(region: Span) -> int:
     """Number that the compiler gave to the graph of a region; graphs are counted as they are compiled."""
     found = _WRAPPER.match(region.name)
-    return int(found.group(1)) if found else 0
+    return int(found.group(1) or 0) if found else 0
 
 
 def match_region(region: Span, kernels: Sequence[CompiledKernel]) -> tuple[list[Matched], list[CompiledKernel]]:
@@ -96,4 +104,4 @@ def loose_operators(call: Span) -> list[Span]:
 
 
 def _is_kernel_or_operator(span: Span) -> bool:
-    return bool(_GRAPH.match(span.name)) or "::" in span.name
+    return bool(_GRAPH.match(span.name)) or "::" in span.name or span.name.startswith(_PLAIN)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from torch.fx import GraphModule, Node
 
@@ -15,6 +15,7 @@ from strop.profiling.align import (
     graph_number,
     loose_operators,
     match_region,
+    plain_name,
     wrapper_regions,
 )
 from strop.profiling.arguments import kernel_bytes
@@ -42,11 +43,14 @@ class _Entry:
     cost: Cost
     dtype: str
     is_named: bool
+    graph_id: str = ""
     times_ns: list[float] = field(default_factory=list)
     launches: list[int] = field(default_factory=list)
 
 
 Key = tuple[str, str]
+Origin = tuple[str, str]
+"""Graph id and node name."""
 
 
 def profile_calls(
@@ -120,34 +124,39 @@ class _Book:
         origins = self._origins(operators)
         seen: Counter[str] = Counter()
         for span, ran in pair_operators(loose_operators(trace), operators):
-            nodes: tuple[str, ...] = ()
+            found: list[Origin] = []
             for operator in ran:
                 kind = kind_of(operator.name)
-                nodes += origins.get(kind, ())[seen[kind] : seen[kind] + 1]
+                found += origins.get(kind, ())[seen[kind] : seen[kind] + 1]
                 seen[kind] += 1
+            nodes, graph_id = _of_one_graph(found)
             cost = Cost(sum(o.cost.moved_bytes for o in ran), sum(o.cost.work_flop for o in ran))
             heaviest = max(ran, key=lambda operator: operator.cost.work_flop, default=None)
-            entry = _Entry("library", nodes, cost, heaviest.dtype if heaviest else "float32", is_named=bool(nodes))
-            self._add((span.name, ",".join(nodes)), span, entry)
+            dtype = heaviest.dtype if heaviest else "float32"
+            entry = _Entry("library", nodes, cost, dtype, is_named=bool(nodes), graph_id=graph_id)
+            self._add((span.name, ",".join((graph_id, *nodes))), span, entry)
 
-    def _origins(self, operators: Sequence[Operator]) -> dict[str, tuple[str, ...]]:
+    def _origins(self, operators: Sequence[Operator]) -> dict[str, tuple[Origin, ...]]:
         """For operators that ran as often as the graphs have such nodes: those nodes, in order."""
         if self._outputs:
             return {}
-        nodes: dict[str, tuple[str, ...]] = {}
-        for module in self._graphs.values():
+        nodes: dict[str, tuple[Origin, ...]] = {}
+        for graph_id, module in self._graphs.items():
             for name, found in nodes_in_order(module).items():
-                nodes[name] = (*nodes.get(name, ()), *found)
+                nodes[name] = (*nodes.get(name, ()), *((graph_id, node) for node in found))
         ran = Counter(kind_of(operator.name) for operator in operators)
         return {name: found for name, found in nodes.items() if ran[name] == len(found)}
 
     def _book(self, one: Matched, which: int | None) -> None:
         if one.kernel is None or which is None:
-            entry = _Entry("library", (), Cost(0, 0), "float32", is_named=False)
-            self._add((one.span.name, ""), one.span, entry)
+            name = plain_name(one.span)
+            language = "cpp" if name.startswith("cpp_") else "library"
+            entry = _Entry(language, (), Cost(0, 0), "float32", is_named=False)
+            self._add((name, ""), one.span, entry)
             return
         cost, dtype = self._cost(one.kernel, one.position, which)
-        entry = _Entry(one.kernel.language, one.kernel.nodes, cost, dtype, is_named=True)
+        kernel = one.kernel
+        entry = _Entry(kernel.language, kernel.nodes, cost, dtype, is_named=True, graph_id=kernel.graph_id)
         self._add((one.kernel.name, f"{which}:{one.position}"), one.span, entry)
 
     def _add(self, key: Key, span: Span, fresh: _Entry) -> None:
@@ -188,6 +197,14 @@ class _Book:
             self.notes.append(text)
 
 
+def _of_one_graph(found: Sequence[Origin]) -> tuple[tuple[str, ...], str]:
+    """The nodes that belong to the graph of the first, and that graph's id."""
+    if not found:
+        return (), ""
+    graph_id = found[0][0]
+    return tuple(node for graph, node in found if graph == graph_id), graph_id
+
+
 def _argument_bytes(output: CompilerOutput) -> dict[int, int]:
     """Bytes of the generated kernels' arguments by position among the graph's kernels, where the wrapper says them."""
     sources = {k.name: k.source for k in output.kernels if k.kind is KernelKind.GENERATED}
@@ -222,6 +239,7 @@ def _reply(call_ns: float, book: _Book) -> ProfileReply:
             moved_bytes=entry.cost.moved_bytes,
             work_flop=entry.cost.work_flop,
             dtype=entry.dtype,
+            graph_id=entry.graph_id,
         )
         for (name, _), entry in book.entries.items()
         if entry.is_named or statistics.median(entry.times_ns) >= WORTH_NAMING * call_ns
@@ -237,13 +255,4 @@ def _reply(call_ns: float, book: _Book) -> ProfileReply:
 
 
 def _scaled(sample: KernelSample, ratio: float) -> KernelSample:
-    return KernelSample(
-        name=sample.name,
-        language=sample.language,
-        nodes=sample.nodes,
-        calls=sample.calls,
-        time_ns=sample.time_ns * ratio,
-        moved_bytes=sample.moved_bytes,
-        work_flop=sample.work_flop,
-        dtype=sample.dtype,
-    )
+    return replace(sample, time_ns=sample.time_ns * ratio)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
+import site
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -24,6 +26,17 @@ def search_path() -> str:
     return os.pathsep.join(dict.fromkeys(folders))
 
 
+def import_folders() -> tuple[str, ...]:
+    """Where a child finds Strop and what Strop needs; folders that its interpreter searches anyway are left out."""
+    found = [PACKAGE_FOLDER]
+    for package in ("torch", "numpy", "pydantic"):
+        spec = importlib.util.find_spec(package)
+        if spec is not None and spec.origin is not None:
+            found.append(Path(spec.origin).parents[1])
+    known = {Path(folder).resolve() for folder in (*site.getsitepackages(), site.getusersitepackages())}
+    return tuple(dict.fromkeys(str(folder) for folder in found if folder.resolve() not in known))
+
+
 def child_environment(
     *, scratch: Path, token: str, threads: int, cache: Path | None, extra: Mapping[str, str]
 ) -> dict[str, str]:
@@ -40,7 +53,7 @@ def child_environment(
         "HOME": str(scratch),
         "TMPDIR": str(scratch / "tmp"),
         "LANG": "C.UTF-8",
-        "PYTHONPATH": str(PACKAGE_FOLDER),
+        "PYTHONPATH": os.pathsep.join(import_folders()),
         "PYTHONSAFEPATH": "1",
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONUNBUFFERED": "1",

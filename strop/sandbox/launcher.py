@@ -40,7 +40,7 @@ def _prctl(option: int, value: int) -> None:
 def _own_session(plan: Mapping[str, Any]) -> None:
     keeper = os.getppid()
     os.setsid()
-    # A stop signal ends the run in the parent, which ends its children; a child never decides that for itself.
+    # Whoever kills the keeper kills its child with it.
     _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if keeper != plan["keeper"] or os.getppid() != keeper:
         raise OSError("the keeper is gone already")

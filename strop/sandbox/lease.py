@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import logging
 import os
 import re
 import threading
@@ -12,6 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from strop.errors import StoreError
+
+LOG = logging.getLogger(__name__)
 
 
 class Lease:
@@ -46,7 +49,7 @@ class Lease:
                 return
             descriptor = self._open()
             try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX)
+                self._wait(descriptor)
                 self._depth, self._since_s = 1, time.monotonic()
                 yield
             finally:
@@ -54,6 +57,13 @@ class Lease:
                     self._held_s = self.held_s
                     self._depth = 0
                 os.close(descriptor)
+
+    def _wait(self, descriptor: int) -> None:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            LOG.warning("waiting for another run to let go of %s", self._path)
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
 
     def _open(self) -> int:
         try:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import psutil
 
@@ -46,4 +48,13 @@ class Limits:
 
 def machine_limits(memory_share: float = 0.6) -> Limits:
     """Limits that leave this machine alive: a child may hold ``memory_share`` of its memory."""
-    return Limits(memory_bytes=int(psutil.virtual_memory().total * memory_share))
+    return Limits(memory_bytes=int(machine_memory_bytes() * memory_share))
+
+
+def machine_memory_bytes(control_group: Path = Path("/sys/fs/cgroup")) -> int:
+    """Memory of this machine, or of the container around this process where that is less: cgroups(7), both versions."""
+    total = psutil.virtual_memory().total
+    for name in ("memory.max", "memory/memory.limit_in_bytes"):
+        with contextlib.suppress(OSError, ValueError):
+            total = min(total, int((control_group / name).read_text(encoding="ascii")))
+    return total

@@ -1,9 +1,8 @@
-"""What a candidate's empty compile cache is given at its start: the compiler's own checks of this machine, and
-nothing else.
+"""What a candidate's empty compile cache is given at its start: what the compiler made of this machine, and of no workload.
 
-Before its first kernel Inductor compiles and loads half a dozen tiny programs to learn which vector instructions
-compiler and machine support. That takes some twelve seconds of processor time and depends on no workload, so the
-trusted children's results are copied. They are copies: what a candidate does to them stays in its own folder.
+Before its first kernel Inductor compiles half a dozen tiny programs to learn which vector instructions compiler and machine
+support, and it precompiles its own header. Together that takes about half a minute of processor time and depends on no
+workload, so the trusted children keep the results and candidates get copies: what a candidate does to them stays in its folder.
 """
 
 from __future__ import annotations
@@ -13,31 +12,42 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+from strop.sandbox.environment import USER
+
 # The checks are a few lines long; a kernel's boilerplate alone is longer.
 MAX_CHECK_BYTES = 1024
+# Precompiled headers are large; there is one for each set of compiler options, and the newest are those in use.
+MAX_HEADERS = 3
+HEADERS = "precompiled_headers"
 
 
-class Seed:
-    """Finds the checks in the trusted cache once they are there, and plants them into candidates' caches."""
+def keep_headers(scratch: Path, trusted_cache: Path) -> None:
+    """Let a trusted child's precompiled headers outlive it: Inductor puts them below the temporary folder."""
+    kept = trusted_cache / "headers"
+    kept.mkdir(parents=True, exist_ok=True)
+    _inductors_temporary(scratch).symlink_to(kept, target_is_directory=True)
 
-    def __init__(self, trusted_cache: Path | None) -> None:
-        self._cache = trusted_cache / "inductor" if trusted_cache else None
-        self._files: tuple[Path, ...] = ()
 
-    def plant(self, cache: Path) -> int:
-        """Copy the checks into ``cache``, where they are not yet; returns how many files were copied."""
-        if self._cache is None:
-            return 0
-        self._files = self._files or tuple(_checks(self._cache))
-        copied = 0
-        for file in self._files:
-            target = cache / "inductor" / file.relative_to(self._cache)
-            # The cache may be cleaned while this runs; the candidate then makes the check itself.
-            with contextlib.suppress(OSError):
+def plant(scratch: Path, trusted_cache: Path) -> int:
+    """Copy checks and headers below a candidate's ``scratch``, where they are not yet; returns how many were copied."""
+    pairs = [(file, scratch / "cache" / file.relative_to(trusted_cache)) for file in _checks(trusted_cache / "inductor")]
+    folder = _inductors_temporary(scratch) / HEADERS
+    pairs += [(file, folder / file.name) for file in _headers(trusted_cache / "headers" / HEADERS)]
+    copied = 0
+    for source, target in pairs:
+        # The cache may be cleaned while this runs; the candidate then makes the file itself.
+        with contextlib.suppress(OSError):
+            if not target.exists():
                 target.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(file, target)
+                part = target.with_name(f"{target.name}.part")
+                shutil.copy2(source, part)
+                part.replace(target)
                 copied += 1
-        return copied
+    return copied
+
+
+def _inductors_temporary(scratch: Path) -> Path:
+    return scratch / "tmp" / f"torchinductor_{USER}"
 
 
 def _checks(cache: Path) -> Iterator[Path]:
@@ -47,3 +57,14 @@ def _checks(cache: Path) -> Iterator[Path]:
             if source.stat().st_size <= MAX_CHECK_BYTES and library.is_file():
                 yield source
                 yield library
+
+
+def _headers(folder: Path) -> Iterator[Path]:
+    """The newest precompiled headers that are complete: the text is written first, the compiler's file renamed into place."""
+    found: list[tuple[float, Path]] = []
+    for compiled in folder.glob("*.h.gch"):
+        with contextlib.suppress(OSError):
+            found.append((compiled.stat().st_mtime, compiled))
+    for _, compiled in sorted(found, reverse=True)[:MAX_HEADERS]:
+        yield compiled.with_suffix("")
+        yield compiled

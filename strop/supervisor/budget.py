@@ -9,6 +9,14 @@ Clock = Callable[[], float]
 OVERRUN_S = 120.0
 """Seconds beyond the budget in which the run may confirm what it found; the first confirmation is never left out."""
 
+SEARCH_FRACTION = 0.5
+"""Part of the budget that the search gets in any case, however long the survey took: a survey alone helps nobody."""
+
+
+def limit_s(budget_s: float, survey_s: float) -> float:
+    """Seconds after which no further candidate begins, counted from the run's first event like ``survey_s``."""
+    return max(budget_s, survey_s + SEARCH_FRACTION * budget_s)
+
 
 class Budget:
     """Counts from the run's first event; a resumed run has what its earlier sittings left. ``clock`` gives seconds."""
@@ -18,6 +26,7 @@ class Budget:
         self._used_before_s = used_before_s
         self._clock = clock
         self._began_s = clock()
+        self._limit_s = budget_s
 
     @property
     def used_s(self) -> float:
@@ -25,14 +34,13 @@ class Budget:
         return self._used_before_s + self._clock() - self._began_s
 
     @property
-    def left_s(self) -> float:
-        """Seconds left, never below 0."""
-        return max(0.0, self.budget_s - self.used_s)
-
-    @property
     def spent(self) -> bool:
         """True when no further candidate may begin. What is in work is finished."""
-        return self.used_s >= self.budget_s
+        return self.used_s >= self._limit_s
+
+    def survey_took(self, survey_s: float) -> None:
+        """Make sure that enough is left for the search."""
+        self._limit_s = limit_s(self.budget_s, survey_s)
 
     def leaves(self, needed_s: float) -> bool:
         """True when a confirmation that takes ``needed_s`` would still end within the overrun."""

@@ -76,6 +76,7 @@ class _Sitting:
         self.state = self.journal.state
         self.device_before_s = self.state.device_seconds_s
         self.budget = Budget(job.started.request.budget_s, self.state.wall_seconds_s, job.clock)
+        self.survey_before_s = self.state.survey_seconds_s
         self.unjudged_in_a_row = 0
 
     def carry_out(self) -> RunResult:
@@ -113,6 +114,7 @@ class _Sitting:
         admitted = self.survey()
         if admitted:
             return inconclusive(admitted)
+        self.budget.survey_took(self.survey_before_s or self.budget.used_s)
         brief = self.brief()
         ending = self.search(brief)
         self.confirm()
@@ -162,7 +164,7 @@ class _Sitting:
             if decision is None:
                 if self.budget.spent:
                     walk.close()
-                    return budget_spent(self.budget.budget_s, len(self.state.screened))
+                    return budget_spent(self.budget.budget_s)
                 self.journal.write(Proposed(candidate=candidate))
                 decision = self.judge(candidate, fresh=False)
             candidate = _next(walk, decision)

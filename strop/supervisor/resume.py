@@ -7,6 +7,7 @@ from dataclasses import replace
 from strop.errors import UsageError
 from strop.records.event import RunStarted, StopReason
 from strop.supervisor.best import waiting
+from strop.supervisor.budget import limit_s
 from strop.supervisor.state import RunState
 
 
@@ -43,6 +44,7 @@ def is_over(state: RunState, budget_s: float) -> bool:
         case StopReason.NOTHING_LEFT | StopReason.NEAR_CEILING:
             return not waiting(state.screened, state.confirmed)
         case StopReason.BUDGET:
-            return state.wall_seconds_s >= budget_s and not waiting(state.screened, state.confirmed)
+            spent = state.wall_seconds_s >= limit_s(budget_s, state.survey_seconds_s or 0.0)
+            return spent and not waiting(state.screened, state.confirmed)
         case _:
             return False

@@ -33,7 +33,8 @@ class RunState:
     """One run so far. ``screened`` and ``confirmed`` hold decisions by candidate id, in the order in which they fell.
 
     ``surveyed`` maps the name of each survey event to it; ``started`` is the newest RunStarted. ``device_seconds_s``
-    and ``wall_seconds_s`` are the cost of all sittings together, of those that were killed up to their last event.
+    and ``wall_seconds_s`` are the cost of all sittings together, of those that were killed up to their last event;
+    ``survey_seconds_s`` is the part of it that the survey took, None before its end.
     """
 
     run: str = ""
@@ -48,6 +49,7 @@ class RunState:
     last_sequence: int = 0
     device_seconds_s: float = 0.0
     wall_seconds_s: float = 0.0
+    survey_seconds_s: float | None = None
     _began_at: str = ""
     _device_before_s: float = 0.0
     _wall_before_s: float = 0.0
@@ -75,6 +77,8 @@ class RunState:
         match what:
             case Described() | Admitted() | Captured() | BaselinesMeasured() | Profiled() | CatalogueAsked():
                 self.surveyed[what.event] = what
+                if isinstance(what, CatalogueAsked):
+                    self.survey_seconds_s = self.wall_seconds_s
             case Proposed(candidate=candidate):
                 self.proposed.setdefault(candidate.id, candidate)
             case Judged(verdict=verdict):

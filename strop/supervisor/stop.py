@@ -19,10 +19,9 @@ class Ending:
     because: str
 
 
-def budget_spent(budget_s: float, judged: int) -> Ending:
+def budget_spent(budget_s: float) -> Ending:
     """The seconds are used up."""
-    more = "" if judged else " before any candidate was judged; give it more with --budget"
-    return Ending(reason=StopReason.BUDGET, because=f"the budget of {budget_s:g} s is used up{more}")
+    return Ending(reason=StopReason.BUDGET, because=f"the budget of {budget_s:g} s is used up")
 
 
 def search_over(brief: Brief, best: Best, tried: int) -> Ending:

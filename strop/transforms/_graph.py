@@ -8,6 +8,7 @@ from contextlib import nullcontext
 from typing import Any
 
 import torch
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.fx import Graph, GraphModule, Node
 from torch.utils._pytree import tree_map
 
@@ -103,6 +104,7 @@ class Builder:
     def __init__(self, graph: Graph, place: Node) -> None:
         self._graph = graph
         self._place = place
+        self._mode = fake_mode(graph)
 
     def __call__(self, target: Any, *args: Any, **kwargs: Any) -> Node:
         """Add one call that is part of the computation."""
@@ -119,7 +121,7 @@ class Builder:
     def _add(self, target: Any, args: Sequence[Any], kwargs: Mapping[str, Any], *, frozen: bool) -> Node:
         with self._graph.inserting_before(self._place):
             node = self._graph.call_function(target, tuple(args), dict(kwargs))
-        node.meta["val"] = yields(target, args, kwargs)
+        node.meta["val"] = yields(target, args, kwargs, self._mode)
         if frozen:
             freeze(node)
         return node
@@ -133,18 +135,19 @@ def freeze(node: Node) -> None:
             freeze(source)
 
 
-def yields(target: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-    """What a call yields on fake tensors."""
-    values: tuple[Any, Any] = tree_map(
+def yields(target: Any, args: Sequence[Any], kwargs: Mapping[str, Any], mode: FakeTensorMode | None) -> Any:
+    """What a call yields on the fake tensors of its arguments; ``mode`` is the one that made them."""
+    values: Any = tree_map(
         lambda item: item.meta["val"] if isinstance(item, Node) else item, (tuple(args), dict(kwargs))
     )
-    modes = {
-        value.fake_mode
-        for value in torch.utils._pytree.tree_leaves(values)
-        if isinstance(value, torch._subclasses.FakeTensor)
-    }
-    with modes.pop() if modes else nullcontext(), torch.no_grad():
+    with mode or nullcontext(), torch.no_grad():
         return target(*values[0], **values[1])
+
+
+def fake_mode(graph: Graph) -> FakeTensorMode | None:
+    """The mode that made the graph's fake tensors; calls that make tensors from nothing need it too."""
+    values = (node.meta.get("val") for node in graph.nodes)
+    return next((value.fake_mode for value in values if isinstance(value, FakeTensor)), None)
 
 
 def replace(old: Node, new: Node) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch.fx import Node
 
+from strop.kernels.windows import WINDOW
 from strop.transforms._graph import Builder, argument, aten, float_of, static, tensor
 
 POOLS = {aten.avg_pool1d.default: 1, aten.avg_pool2d.default: 2, aten.avg_pool3d.default: 3}
@@ -124,10 +125,9 @@ def convolved(pool: Pool, add: Builder) -> Node:
 
 def native(pool: Pool, add: Builder) -> Node:
     """Windows by Strop's own kernel, see ``strop.kernels.windows``."""
-    target = torch.ops.strop.window.default
     ones = [1] * pool.axes
     windows = (list(pool.kernel), list(pool.stride), list(pool.padding), ones, list(pool.result))
-    return add(target, pool.source, "mean", *windows, pool.include_padding, pool.divisor)
+    return add(WINDOW, pool.source, "mean", *windows, pool.include_padding, pool.divisor)
 
 
 FORMS: dict[str, Callable[[Pool, Builder], Node]] = {"shifted": shifted, "conv": convolved, "native": native}

@@ -15,7 +15,7 @@ from strop.records.recipe import Scalar, Step
 from strop.records.target import Target
 from strop.transforms._base import Example, Rewrite, Transform
 from strop.transforms._estimate import memory_ns, size_bytes
-from strop.transforms._graph import Builder, aten, calls, of_parameters, shape_of, tensor, yields
+from strop.transforms._graph import Builder, aten, calls, fake_mode, of_parameters, shape_of, tensor, yields
 
 CONVOLUTION = aten.convolution.default
 LAYOUTS = {4: torch.channels_last, 5: torch.channels_last_3d}
@@ -110,6 +110,7 @@ def _follows(source: Any, depth: int = 64) -> bool:
 def _apply(graph: GraphModule) -> None:
     """Walk in execution order, so that each convolution sees the layout that the ones before it made."""
     laid_out: dict[tuple[Node, bool], Node] = {}
+    mode = fake_mode(graph.graph)
     for node in list(graph.graph.nodes):
         if node.op != "call_function":
             continue
@@ -119,7 +120,7 @@ def _apply(graph: GraphModule) -> None:
             weight = _laid_out(node.args[1], True, add, laid_out)
             node.args = (source, weight, *node.args[2:])
         if isinstance(node.meta.get("val"), torch.Tensor | tuple | list):
-            node.meta["val"] = yields(node.target, node.args, node.kwargs)
+            node.meta["val"] = yields(node.target, node.args, node.kwargs, mode)
 
 
 def _laid_out(node: Any, frozen: bool, add: Builder, known: dict[tuple[Node, bool], Node]) -> Node:

@@ -262,7 +262,7 @@ class CompilerOutputReply(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KernelSample(Record):
-    """One kernel's raw cost per call of the workload, as the profiler saw it."""
+    """One kernel's raw cost per call of the workload, as the profiler saw it; ``nodes`` are of graph ``graph_id``."""
 
     name: str
     language: str
@@ -272,6 +272,7 @@ class KernelSample(Record):
     moved_bytes: int
     work_flop: int
     dtype: str = "float32"
+    graph_id: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

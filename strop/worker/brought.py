@@ -15,7 +15,7 @@ import torch
 from strop.errors import BadWorkload
 from strop.records.workload import Mode
 from strop.worker.guard import foreign
-from strop.worker.leaves import Call
+from strop.worker.leaves import Call, flatten_call
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,6 +36,19 @@ class Brought:
     accept: Callable[[Any, Any], Any] | None = None
     mode: Mode | None = None
     notes: tuple[str, ...] = ()
+
+
+def alike(samples: Sequence[Call]) -> tuple[list[Call], tuple[str, ...]]:
+    """The samples that have the structure and shapes of the first, and a note on the others."""
+    first = _outline(samples[0])
+    kept = [sample for sample in samples if _outline(sample) == first]
+    left = len(samples) - len(kept)
+    return kept, (f"{left} samples have other shapes than the first and are left out.",) if left else ()
+
+
+def _outline(call: Call) -> list[tuple[str, torch.Size, torch.dtype]]:
+    _, tensors = flatten_call(call)
+    return [(path, tensor.shape, tensor.dtype) for path, tensor in tensors.items()]
 
 
 def pick(samples: Sequence[Call]) -> Callable[[], Call]:

@@ -28,6 +28,7 @@ Probe = Callable[[Tensors], bool]
 
 _HUGE = 1e30
 _ROW_SUM_TOLERANCE = 1e-3
+_FAR = 6.0
 _SEED = 20_011
 _NAMES = {kind.value: kind for kind in DomainKind} | {
     "token_ids": DomainKind.INTEGER,
@@ -47,6 +48,7 @@ def learn_domains(draws: Sequence[Tensors], declared: Mapping[str, Domain], cope
     """
     first = draws[0]
     generator = torch.Generator().manual_seed(_SEED)
+    copes = _shortcut(first, declared, copes, generator)
     found: dict[str, Domain] = {}
     for path in first:
         seen = [draw[path] for draw in draws]
@@ -61,12 +63,24 @@ def learn_domains(draws: Sequence[Tensors], declared: Mapping[str, Domain], cope
     return _together(found, first, copes, generator)
 
 
+def _shortcut(first: Tensors, declared: Mapping[str, Domain], copes: Probe, generator: torch.Generator) -> Probe:
+    """If the workload copes with normal values everywhere at once, it need not be asked input by input."""
+    free = [path for path, each in first.items() if path not in declared and each.is_floating_point() and each.numel()]
+    return (lambda _: True) if free and _copes_with(free, first, copes, generator) else copes
+
+
+def _copes_with(free: Sequence[str], first: Tensors, copes: Probe, generator: torch.Generator) -> bool:
+    """Whether the workload takes any real values for these inputs together: some, and their negatives."""
+    trial = {path: _real_values(first[path], generator) for path in free}
+    return copes({**first, **trial}) and copes({**first, **{path: -each for path, each in trial.items()}})
+
+
 def _together(found: dict[str, Domain], first: Tensors, copes: Probe, generator: torch.Generator) -> dict[str, Domain]:
     """Inputs that are free one by one may still depend on each other; then none of them is."""
     free = [path for path, domain in found.items() if domain.kind is DomainKind.REAL and not domain.declared]
     if len(free) < 2:
         return found
-    if copes({**first, **{path: _normal(first[path], generator) for path in free}}):
+    if _copes_with(free, first, copes, generator):
         return found
     return {path: Domain(kind=DomainKind.FIXED) if path in free else domain for path, domain in found.items()}
 
@@ -82,20 +96,21 @@ def _floating(
         return Domain(kind=DomainKind.DISTRIBUTION)
     low = min(float(each.min()) for each in seen)
     high = max(float(each.max()) for each in seen)
-    normal = _normal(seen[0], generator)
-    trials = [(DomainKind.REAL, normal)]
-    if low >= 0:
-        trials.append((DomainKind.POSITIVE, normal.exp()))
-    if low >= 0 and high <= 1:
-        trials.append((DomainKind.PROBABILITY, normal.sigmoid()))
-    for kind, values in trials:
-        if copes({**first, path: values}):
-            return Domain(kind=kind)
+    if _copes_with([path], first, copes, generator):
+        return Domain(kind=DomainKind.REAL)
+    real = _real_values(seen[0], generator)
+    if low >= 0 and copes({**first, path: real.exp()}) and copes({**first, path: (-real).exp()}):
+        return Domain(kind=DomainKind.POSITIVE)
+    if low >= 0 and high <= 1 and copes({**first, path: real.sigmoid()}) and copes({**first, path: (-real).sigmoid()}):
+        return Domain(kind=DomainKind.PROBABILITY)
     return Domain(kind=DomainKind.FIXED)
 
 
-def _normal(like: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
-    return torch.randn(like.shape, generator=generator, dtype=torch.float64).to(like.dtype)
+def _real_values(like: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    """Normal values, one of them surely outside of (-1, 1)."""
+    values = torch.randn(like.shape, generator=generator, dtype=torch.float64)
+    values.view(-1)[0] = _FAR
+    return values.to(like.dtype)
 
 
 def _ordinary(values: torch.Tensor) -> bool:

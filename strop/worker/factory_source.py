@@ -13,7 +13,7 @@ from typing import Any
 
 from strop.errors import BadWorkload
 from strop.records.workload import WorkloadSource
-from strop.worker.brought import Brought, as_module, nearest, pick, read_mode
+from strop.worker.brought import Brought, alike, as_module, nearest, pick, read_mode
 from strop.worker.calls import read_call
 from strop.worker.guard import foreign
 from strop.worker.leaves import Call
@@ -33,7 +33,7 @@ def load_factory(source: WorkloadSource) -> Brought:
     factory = _import(where)
     first = _call(factory, where)
     takes = getattr(as_module(first["module"], where), "forward", None)
-    draw, varies, count = _generator(first, where, takes)
+    draw, varies, count, notes = _generator(first, where, takes)
     return Brought(
         build=lambda: as_module(_call(factory, where)["module"], where),
         draw=draw,
@@ -44,6 +44,7 @@ def load_factory(source: WorkloadSource) -> Brought:
         domains=first.get("domains") or {},
         accept=first.get("accept"),
         mode=read_mode(first.get("mode"), f"'mode' of {where}"),
+        notes=notes,
     )
 
 
@@ -65,7 +66,8 @@ def _import(where: str) -> Callable[[], Any]:
 
 def _call(factory: Callable[[], Any], where: str) -> Mapping[str, Any]:
     with foreign("workload", f"The factory {where}", "It is called without arguments."):
-        return _read(factory(), where)
+        value = factory()
+    return _read(value, where)
 
 
 def _read(value: Any, where: str) -> Mapping[str, Any]:
@@ -85,7 +87,7 @@ def _read(value: Any, where: str) -> Mapping[str, Any]:
 
 def _generator(
     found: Mapping[str, Any], where: str, takes: Callable[..., Any] | None
-) -> tuple[Callable[[], Call], bool, int]:
+) -> tuple[Callable[[], Call], bool, int, tuple[str, ...]]:
     inputs = found.get("inputs")
     if callable(inputs):
 
@@ -94,7 +96,7 @@ def _generator(
                 value = inputs()
             return read_call(value, f"the inputs of {where}", takes)
 
-        return draw, True, 1
+        return draw, True, 1, ()
     samples = found.get("samples")
     if samples is None and isinstance(inputs, list) and inputs and all(isinstance(each, tuple) for each in inputs):
         samples = inputs
@@ -102,9 +104,10 @@ def _generator(
         calls = [read_call(each, f"a sample of {where}", takes) for each in samples]
         if not calls:
             raise BadWorkload(f"{where} returned no samples: give at least one set of arguments.")
-        return pick(calls), len(calls) > 1, len(calls)
+        kept, notes = alike(calls)
+        return pick(kept), len(kept) > 1, len(kept), notes
     only = _only(found, where, takes)
-    return (lambda: only), False, 1
+    return (lambda: only), False, 1, ()
 
 
 def _only(found: Mapping[str, Any], where: str, takes: Callable[..., Any] | None) -> Call:

@@ -16,7 +16,7 @@ from typing import Any
 
 from strop.errors import BadWorkload
 from strop.records.workload import WorkloadSource
-from strop.worker.brought import Brought, as_module, construct, nearest, pick, read_mode
+from strop.worker.brought import Brought, alike, as_module, construct, nearest, pick, read_mode
 from strop.worker.calls import read_call
 from strop.worker.guard import foreign
 from strop.worker.leaves import Call
@@ -44,7 +44,7 @@ def load_file(source: WorkloadSource) -> Brought:
     def build() -> Any:
         return as_module(construct(entry, init, source.entry), f"{path.name}:{source.entry}")
 
-    draw, samples = _generator(module, path, bound)
+    draw, samples, notes = _generator(module, path, bound)
     return Brought(
         build=build,
         draw=draw,
@@ -54,6 +54,7 @@ def load_file(source: WorkloadSource) -> Brought:
         domains=_domains(module, path),
         accept=getattr(module, "accept", None),
         mode=read_mode(getattr(module, "MODE", None), f"MODE in {path.name}"),
+        notes=notes,
     )
 
 
@@ -117,10 +118,12 @@ def _needs_arguments(entry: Callable[..., Any]) -> bool:
     return False
 
 
-def _generator(module: ModuleType, path: Path, takes: Callable[..., Any] | None) -> tuple[Callable[[], Call], int]:
+def _generator(
+    module: ModuleType, path: Path, takes: Callable[..., Any] | None
+) -> tuple[Callable[[], Call], int, tuple[str, ...]]:
     if callable(getattr(module, "get_samples", None)):
-        samples = _samples(module, path, takes)
-        return pick(samples), len(samples)
+        samples, notes = alike(_samples(module, path, takes))
+        return pick(samples), len(samples), notes
     function = _function(module, "get_inputs", path, needed=True)
 
     def draw() -> Call:
@@ -128,7 +131,7 @@ def _generator(module: ModuleType, path: Path, takes: Callable[..., Any] | None)
             value = function() if function is not None else ()
         return read_call(value, "get_inputs()", takes)
 
-    return draw, 1
+    return draw, 1, ()
 
 
 def _samples(module: ModuleType, path: Path, takes: Callable[..., Any] | None) -> list[Call]:

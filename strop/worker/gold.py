@@ -10,6 +10,7 @@ own type.
 from __future__ import annotations
 
 import copy
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -119,6 +120,9 @@ class Oracle:
             stack.enter_context(default_dtype(torch.float64))
             stack.enter_context(torch.set_grad_enabled(self._opened.workload.grad))
             stack.enter_context(foreign("workload", "The model's forward() in double precision"))
+            if "torch._dynamo" in sys.modules:
+                # What the model compiles itself would hide its operators from the mode.
+                stack.enter_context(torch.compiler.set_stance("force_eager"))
             stack.enter_context(mode or Widening(self.own))
             result = self._module(*call.args, **call.kwargs)
         tree, tensors = flatten(result, "out")

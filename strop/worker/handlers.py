@@ -146,7 +146,7 @@ def _draw_inputs(session: Session, request: DrawInputs) -> Done:
 
 
 def _deliver(session: Session, request: Deliver) -> Delivered:
-    if not session.has_runner:
+    if session.role is ChildRole.REFERENCE and not session.has_runner:
         # The reference reads parameters from the arena itself, each time that it answers.
         return Delivered(matched_by="name")
     done = deliver(session.opened, session.runner, session.given.fixed)

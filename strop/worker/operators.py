@@ -37,13 +37,13 @@ _MATMUL = words(
 )
 _MOVED = words(
     """
-    cat stack gather index index_select take embedding where masked_fill masked_scatter masked_select clone
-    copy _to_copy contiguous lift_fresh flip roll repeat tril triu diag_embed constant_pad_nd reflection_pad1d
-    reflection_pad2d reflection_pad3d replication_pad1d replication_pad2d replication_pad3d pixel_shuffle
-    pixel_unshuffle channel_shuffle unfold im2col scatter select_scatter slice_scatter diagonal_scatter
-    index_copy index_fill fill zero upsample_nearest1d upsample_nearest2d upsample_nearest3d
-    _upsample_nearest_exact1d _upsample_nearest_exact2d resize as_strided_scatter repeat_interleave one_hot
-    split_with_sizes_copy unbind_copy
+    unsafe_split unsafe_split_with_sizes unsafe_chunk detach alias cat stack gather index index_select take embedding
+    where masked_fill masked_scatter masked_select clone copy _to_copy contiguous lift_fresh flip roll repeat tril
+    triu diag_embed constant_pad_nd reflection_pad1d reflection_pad2d reflection_pad3d replication_pad1d
+    replication_pad2d replication_pad3d pixel_shuffle pixel_unshuffle channel_shuffle unfold im2col scatter
+    select_scatter slice_scatter diagonal_scatter index_copy index_fill fill zero upsample_nearest1d
+    upsample_nearest2d upsample_nearest3d _upsample_nearest_exact1d _upsample_nearest_exact2d resize
+    as_strided_scatter repeat_interleave one_hot split_with_sizes_copy unbind_copy
     """
 )
 _MADE = words(

@@ -70,7 +70,7 @@ def deliver(opened: Opened, runner: Runner, fixed: Tensors) -> Delivery:
         extra = _by_shape(own, fixed, names)
         names |= extra
         by_name = not extra
-    with torch.no_grad():
+    with torch.no_grad(), foreign(runner.who, "Taking its parameters"):
         for given, mine in names.items():
             own[mine].copy_(fixed[given])
     runner.names = names
@@ -145,8 +145,9 @@ def restore_buffers(runner: Runner, fixed: Tensors) -> None:
     """Put the delivered buffers back, so that every run starts from the same state."""
     if runner.module is None:
         return
-    buffers = {name for name, _ in runner.module.named_buffers(remove_duplicate=False)}
-    restore(runner.module, {mine: fixed[given] for given, mine in runner.names.items() if mine in buffers})
+    buffers = dict(runner.module.named_buffers(remove_duplicate=False))
+    wanted = {mine: fixed[given] for given, mine in runner.names.items() if mine in buffers}
+    restore(runner.module, {name: value.to(buffers[name].dtype) for name, value in wanted.items()})
 
 
 def changed_parameters(runner: Runner, fixed: Tensors, updated: frozenset[str]) -> tuple[str, ...]:

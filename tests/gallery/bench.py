@@ -24,7 +24,7 @@ TIMED = Depth(plan=screening_plan, processes=1, looks=Plan((3,)))
 NOTHING = Floor(minimal_bytes=0, product_flop=0)
 # Small enough that a fault ends in seconds and does no harm to the machine that runs the tests.
 TIGHT = Limits(memory_bytes=int(1.25 * GIB), output_bytes=1 * MIB, disk_bytes=64 * MIB, processes=64)
-PATIENCE = Timeouts(run_s=8.0)
+PATIENCE = Timeouts(build_s=30.0, run_s=8.0)
 
 
 class Bench:

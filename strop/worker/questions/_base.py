@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -11,7 +11,9 @@ import torch
 from strop.registry import Shelved
 from strop.wire.messages import ReplyMessage
 from strop.worker.guard import foreign
+from strop.worker.rounds import mutated_inputs
 from strop.worker.session import Session
+from strop.worker.tensors import like
 
 
 class Question(Shelved):
@@ -26,16 +28,25 @@ class Question(Shelved):
         """
 
 
-def inputs_to_hand(session: Session) -> Mapping[str, torch.Tensor]:
-    """Slot 0 once it was run on; before that it holds poison, and the sample serves as well."""
-    return session.given.slot(0) if session.has_run else session.opened.fresh_sample()
+def inputs_to_hand(session: Session) -> dict[str, torch.Tensor]:
+    """Copies of slot 0 once it was run on; before that it holds poison, and the sample serves as well."""
+    if not session.has_run:
+        return session.opened.fresh_sample()
+    return {path: like(tensor) for path, tensor in session.given.slot(0).items()}
 
 
 def plain_call(session: Session, call: Callable[..., Any]) -> Callable[[], Any]:
-    """A function without arguments that calls ``call`` on the inputs to hand; modes are the caller's business."""
+    """A function without arguments that calls ``call`` on the inputs to hand; modes are the caller's business.
+
+    Inputs that the workload itself changes are put back before each call.
+    """
     inputs, shape, runner = inputs_to_hand(session), session.opened.shape, session.runner
+    mutated = mutated_inputs(session.made) if session.is_mapped else ()
+    kept = {path: inputs[path].clone() for path in mutated}
 
     def once() -> Any:
+        for path, value in kept.items():
+            inputs[path].copy_(value)
         built = shape.build(inputs)
         with foreign(runner.who, runner.doing):
             return call(*built.args, **built.kwargs)

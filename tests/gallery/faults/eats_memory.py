@@ -4,7 +4,7 @@ story: Every intermediate is kept.
 kind: isolation escape
 seen: in unfused kernels, and to slow down whatever else runs
 workload: linear_relu
-ends-as: survives
+ends-as: builds
 says: memory
 """
 

@@ -10,4 +10,10 @@ says: exit
 
 import os
 
+from torch import nn
+
 os._exit(0)
+
+
+class ModelNew(nn.Linear):
+    pass

@@ -4,7 +4,7 @@ story: Answers, caches or logs are written to disk until there is no more room.
 kind: isolation escape
 seen: with build caches and with answers stored between runs
 workload: linear_relu
-ends-as: survives
+ends-as: builds
 says: quota
 """
 

@@ -4,7 +4,7 @@ story: A debug print in an inner loop, or an attempt to bury a log.
 kind: isolation escape
 seen: in generated code with prints left in
 workload: linear_relu
-ends-as: survives
+ends-as: builds
 says: printed
 """
 

@@ -4,7 +4,7 @@ story: The plain way to be wrong.
 kind: mistake
 seen: most often of all
 workload: linear_relu
-ends-as: survives
+ends-as: builds
 says: mat1 and mat2
 """
 

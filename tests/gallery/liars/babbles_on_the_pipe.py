@@ -4,7 +4,7 @@ story: Whatever descriptor it finds open, it writes to. The judge's protocol has
 kind: isolation escape
 seen: as an attempt to confuse or to crash a harness
 workload: linear_relu
-caught-by: survives
+caught-by: builds
 """
 
 import os
@@ -20,9 +20,9 @@ class ModelNew(nn.Module):
         self.linear = nn.Linear(inner, outer)
 
     def forward(self, x):
-        for descriptor in range(3, 64):
+        for descriptor in map(int, os.listdir("/proc/self/fd")):
             try:
-                if stat.S_ISFIFO(os.fstat(descriptor).st_mode) or stat.S_ISSOCK(os.fstat(descriptor).st_mode):
+                if descriptor > 2 and stat.S_ISFIFO(os.fstat(descriptor).st_mode):
                     os.write(descriptor, b"PASSED 1000x " * 8)
             except OSError:
                 continue

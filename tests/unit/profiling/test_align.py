@@ -70,6 +70,13 @@ def test_graphs_and_the_code_between_them_are_told_apart():
     assert [each.name for each in loose_operators(call)] == ["aten::add"]
 
 
+def test_the_cpp_wrapper_numbers_no_graph():
+    region = span("inductor_wrapper_call", span("cpp_fused_relu_0"), span("aten::addmm"))
+    assert wrapper_regions(span("strop::call", region)) == [region]
+    matched, missing = match_region(region, [generated("cpp_fused_relu_0"), extern("extern_kernels.addmm")])
+    assert ([one.position for one in matched], missing) == ([0, 1], [])
+
+
 def test_eager_ranges_take_the_operators_within_them():
     spans = [
         span("aten::conv2d", span("aten::convolution", span("aten::empty"))),

@@ -54,6 +54,7 @@ def test_a_compiled_call(small):
     first, second = by_nodes[("addmm",)], by_nodes[("addmm_1",)]
     assert first.work_flop == 2 * 128 * 256 * 256
     assert second.work_flop == 2 * 128 * 256 * 64
+    assert first.graph_id == captured.modules[0].record.id
     assert first.moved_bytes == 4 * (128 * 256 + 256 * 256 + 256 + 128 * 256)
     fused = next(sample for sample in reply.kernels if "gelu" in sample.nodes)
     assert fused.language == "cpp"
@@ -68,6 +69,7 @@ def test_an_eager_call(small):
     by_nodes = {sample.nodes: sample for sample in reply.kernels}
     assert by_nodes[("addmm",)].work_flop == 2 * 128 * 256 * 256
     assert by_nodes[("addmm",)].name == "aten::linear"
+    assert by_nodes[("addmm",)].graph_id == captured.modules[0].record.id
     for node in ("gelu", "addmm_1"):
         assert by_nodes[(node,)].moved_bytes > 0
         assert by_nodes[(node,)].calls == 1

@@ -12,7 +12,7 @@ from strop.errors import ChildFault, StoreError
 from strop.records.evidence import CrashKind, Stage
 from strop.records.tensor import DType, TensorSpec
 from strop.records.workload import Leaf
-from strop.sandbox.limits import machine_limits
+from strop.sandbox.limits import machine_limits, machine_memory_bytes
 from strop.sandbox.processes import marked
 from strop.sandbox.wall import LocalWall
 from strop.settings import Settings
@@ -196,6 +196,17 @@ def test_a_lock_that_cannot_be_made_says_what_to_do(tmp_path):
     (tmp_path / "home").write_text("a file")
     with make_wall(tmp_path) as wall, pytest.raises(StoreError, match="STROP_HOME"), wall.device_lock("null"):
         pass
+
+
+def test_a_container_may_have_less_memory_than_the_machine(tmp_path):
+    whole = machine_memory_bytes(tmp_path)
+    (tmp_path / "memory.max").write_text("max\n")
+    assert machine_memory_bytes(tmp_path) == whole
+    (tmp_path / "memory.max").write_text("1000000\n")
+    assert machine_memory_bytes(tmp_path) == 1_000_000
+    (tmp_path / "memory").mkdir()
+    (tmp_path / "memory" / "memory.limit_in_bytes").write_text("9223372036854771712\n")
+    assert machine_memory_bytes(tmp_path) == 1_000_000
 
 
 def test_the_default_wall_leaves_memory_to_the_machine(tmp_path):

@@ -182,15 +182,17 @@ def test_budget_ends_the_search_but_not_the_confirmation():
     assert result.kept.confirmed
 
 
-def test_budget_that_the_survey_used_up_is_said():
+def test_half_of_the_budget_is_the_searchs_however_long_the_survey_took():
     clock = Clock()
 
     def hook(name):
         clock.now_s += 20.0
 
-    result = optimize(job(ScriptedStations(hook=hook), clock=clock, budget_s=60.0))
-    assert (result.proposed, result.reason) == (0, StopReason.BUDGET)
-    assert "before any candidate was judged" in result.because
+    stations = ScriptedStations(hook=hook)
+    result = optimize(job(stations, clock=clock, budget_s=60.0))
+    # The survey took 120 s; 30 s remain for the search, in which two candidates begin.
+    assert stations.judged == ["first fold", "first fuse", "again fold"]
+    assert (result.proposed, result.reason) == (2, StopReason.BUDGET)
 
 
 def test_refuted_candidates_are_never_reported():

@@ -73,7 +73,8 @@ DEVICE_WORDS = {"cuda", "cpu", "mps", "xpu", "hip"}
 def decisions_on_device_words(package: Path) -> list[str]:
     """Places outside the shelf of targets that compare something with the name of a device, or look it up by one.
 
-    A default such as ``device="cpu"`` decides nothing; ``if device == "cuda"`` does.
+    A default such as ``device="cpu"`` decides nothing; ``if device == "cuda"`` does. Asking torch where a tensor lies
+    (``tensor.device.type == "cpu"``) asks for no target.
     """
     return [
         f"{path.relative_to(package.parent)}:{node.lineno}: decides on the device's name; ask the target instead"
@@ -87,7 +88,7 @@ def decisions_on_device_words(package: Path) -> list[str]:
 def _decides(node):
     match node:
         case ast.Compare(left=left, comparators=others):
-            parts = [left, *others]
+            parts = [] if _asks_torch(left) else [left, *others]
         case ast.Call(func=ast.Attribute(attr="startswith" | "endswith"), args=parts):
             pass
         case ast.MatchValue(value=value):
@@ -97,6 +98,13 @@ def _decides(node):
         case _:
             return False
     return any(_is_device_word(part) for part in parts)
+
+
+def _asks_torch(node):
+    match node:
+        case ast.Attribute(attr="type", value=ast.Attribute(attr="device")):
+            return True
+    return False
 
 
 def _is_device_word(node):

@@ -93,7 +93,9 @@ def judge(module, inputs, recipe, *, applies=True, floor_eps=4.0):
     wide = copy.deepcopy(module).double()
     with torch.no_grad():
         originals = module(*inputs)
-        references = wide(*tree_map(lambda x: x.double() if torch.is_tensor(x) and x.is_floating_point() else x, inputs))
+        references = wide(
+            *tree_map(lambda x: x.double() if torch.is_tensor(x) and x.is_floating_point() else x, inputs)
+        )
     results = run_graph(graph, one.inputs)
     for original, reference, result in zip(_listed(originals), _listed(references), results, strict=True):
         assert result.shape == original.shape

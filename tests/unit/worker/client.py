@@ -8,12 +8,13 @@ import selectors
 import subprocess
 import sys
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
 from strop.records.contract import CONTRACTS
+from strop.records.evidence import Distribution
 from strop.records.target import Ceilings, MemoryLevel, Target
 from strop.records.tensor import DType
 from strop.records.workload import Mode, SourceKind, Workload, WorkloadSource
@@ -52,14 +53,10 @@ TARGET = Target(
 
 
 def widened(leaf):
-    from dataclasses import replace
-
     return replace(leaf, tensor=replace(leaf.tensor, dtype=WIDE.get(leaf.tensor.dtype, leaf.tensor.dtype), stride=None))
 
 
 def made_leaves(description):
-    from dataclasses import replace
-
     inputs = {leaf.path: leaf for leaf in description.inputs}
     buffers = {leaf.path: leaf for leaf in description.buffers}
     state = [replace(inputs[path], path=f"state:inputs:{path}") for path in description.mutates]
@@ -179,7 +176,7 @@ class Child:
     def load(self, form):
         return self.say(Load(form=form, target=TARGET))
 
-    def draw(self, slot, seed, distribution="own"):
+    def draw(self, slot, seed, distribution=Distribution.OWN):
         self.ask(DrawInputs(slot=slot, seed=seed, distribution=distribution))
         return {path: array.copy() for path, array in self.given.views(slot).items()}
 
@@ -195,6 +192,6 @@ class Child:
         return {path: array.copy() for path, array in self.made.views(slot).items()}
 
 
-def workload_of(path, *, kind=SourceKind.FILE, mode=Mode.TRAIN, entry="Model", import_path=(), device="cpu", grad=False):
+def workload_of(path, *, kind=SourceKind.FILE, mode=Mode.TRAIN, entry="Model", import_path=(), device="cpu"):
     source = WorkloadSource(kind=kind, where=str(path), digest="test", entry=entry, import_path=import_path)
-    return Workload(name="test", source=source, mode=mode, device=device, grad=grad)
+    return Workload(name="test", source=source, mode=mode, device=device)

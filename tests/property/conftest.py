@@ -1,0 +1,7 @@
+"""A second profile for property tests: ``pytest tests/property --hypothesis-profile=thorough`` tries hundreds of cases each."""
+
+from hypothesis import HealthCheck, settings
+
+settings.register_profile(
+    "thorough", max_examples=300, deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
+)
