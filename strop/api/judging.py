@@ -15,7 +15,7 @@ from strop.records.decision import Judgement
 from strop.records.measurement import Comparison
 from strop.records.target import Target
 from strop.records.verdict import Inconclusive, Verdict
-from strop.records.workload import Workload
+from strop.records.workload import Mode, Workload
 from strop.wiring import House, Say, calibrated, find_kind, open_house, open_stations, silent
 
 ADMISSION = "admission"
@@ -28,6 +28,7 @@ class Ruling:
     workload: Workload
     target: Target
     contract: str
+    mode: Mode
     candidate: Candidate
     verdict: Verdict
     comparison: Comparison | None = None
@@ -70,7 +71,7 @@ def rule(
     request = asked.checked()
     with open_stations(house, workload, target, request) as (stations, _):
         say("loading the workload behind the wall")
-        stations.describe()
+        mode = stations.describe().description.mode
         say("checking that a wrong answer would be noticed")
         admitted = stations.admit()
         if admitted.admissible:
@@ -81,6 +82,7 @@ def rule(
         workload=workload,
         target=target,
         contract=request.contract.name,
+        mode=mode,
         candidate=candidate,
         verdict=judgement.verdict,
         comparison=judgement.comparison,

@@ -89,6 +89,8 @@ def _end(context: typer.Context, ruling: Ruling, as_json: bool) -> None:
     from strop.report.jsons import verdict_json
     from strop.report.terminal import verdict_report
 
-    value = verdict_json(ruling.verdict, ruling.workload, ruling.target, ruling.contract, ruling.comparison)
+    value = verdict_json(
+        ruling.verdict, ruling.workload, ruling.target, ruling.contract, ruling.comparison, ruling.mode
+    )
     answer(context, as_json, value, verdict_report(ruling.verdict, ruling.comparison))
     raise typer.Exit(EXIT_CODES[ruling.verdict.outcome])

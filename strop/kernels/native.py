@@ -1,7 +1,7 @@
 """From C++ text to a function: one compiler call, a shared library cached by its content, plain C entry points.
 
-There is no Python header, no pybind and no ninja in between, so a kernel builds in about half a second. Libraries are built in a
-private name and renamed, so processes that build the same kernel at once cannot see half a file.
+There is no Python header, no pybind and no ninja in between, so a kernel builds in about half a second. Libraries are
+built in a private name and renamed, so processes that build the same kernel at once cannot see half a file.
 """
 
 from __future__ import annotations
@@ -54,7 +54,8 @@ def cache_folder() -> Path:
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     if folder.stat().st_uid != os.getuid():
         raise KernelBuildError(
-            f"{folder} belongs to another user, who could put other code there; set TORCH_EXTENSIONS_DIR to a folder of yours."
+            f"{folder} belongs to another user, who could put other code there; "
+            "set TORCH_EXTENSIONS_DIR to a folder of yours."
         )
     return folder
 

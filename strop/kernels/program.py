@@ -1,8 +1,9 @@
-"""What a fused kernel computes: element-wise steps and row reductions over operands, as one line of text that is also its key.
+"""What a fused kernel computes: element-wise steps and row reductions over operands, as one line of text that is also
+its key.
 
-``rows 1; x0 float32; x1 float32 row; v2 mul x0 x1; v3 sum v2; v4 div v2 v3; out v4 float32`` reads: two operands, of which the
-second has one value per row; a row is what the last 1 dimension spans; results are numbered in the order of the operands and
-steps. A value that depends on reductions alone belongs to the row, everything else to the element.
+``rows 1; x0 float32; x1 float32 row; v2 mul x0 x1; v3 sum v2; v4 div v2 v3; out v4 float32`` reads: two operands, of
+which the second has one value per row; a row is what the last 1 dimension spans; results are numbered in the order of
+the operands and steps. A value that depends on reductions alone belongs to the row, everything else to the element.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """From a program to C++: one function that walks the rows and makes as few passes over each as its reductions need.
 
-A pass computes everything that the next reductions need, element by element in vector code. Results of costly steps that a later
-pass needs again are kept in a buffer of one row. Sums are vector sums over pieces of a row, added up in double precision.
+A pass computes everything that the next reductions need, element by element in vector code. Results of costly steps
+that a later pass needs again are kept in a buffer of one row. Sums are vector sums over pieces of a row, added up in
+double precision.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ TASK = 16384
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """What the code depends on besides the program: loops within a row, and the innermost step of each tensor (0, 1 or 2: any)."""
+    """What the code depends on besides the program: loops within a row, and the innermost step of each tensor (0, 1
+    or 2: any).
+    """
 
     loops: int
     steps: tuple[int, ...]
@@ -37,8 +40,8 @@ class Layout:
 def source_of(program: Program, layout: Layout) -> str:
     """C++ with one entry point, ``run(const int64_t* numbers, void* const* tensors)``.
 
-    ``numbers``: threads, number of outer dimensions, their sizes, sizes of the row's dimensions, then per tensor (operands, then
-    results) its strides in elements over the outer and the row's dimensions.
+    ``numbers``: threads, number of outer dimensions, their sizes, sizes of the row's dimensions, then per tensor
+    (operands, then results) its strides in elements over the outer and the row's dimensions.
     """
     return _Writer(program, layout).text()
 

@@ -1,7 +1,8 @@
-"""Chains of element-wise steps and row reductions on a CPU, each as one vectorised kernel that is made from its program.
+"""Chains of element-wise steps and row reductions on a CPU, each as one vectorised kernel that is made from its
+program.
 
-``torch.ops.strop.rows`` is what rewritten graphs call. It needs this module imported and a C++ compiler on the first call of each
-program; the kernel is kept for the process and, as a library, between processes.
+``torch.ops.strop.rows`` is what rewritten graphs call. It needs this module imported and a C++ compiler on the first
+call of each program; the kernel is kept for the process and, as a library, between processes.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Mean and maximum over sliding windows on a CPU: separable, vectorised, for contiguous and channels-last layouts.
 
-``torch.ops.strop.window`` is what rewritten graphs call. It needs this module imported and a C++ compiler on the first call of
-each kind of window; the kernel is kept for the process and, as a library, between processes.
+``torch.ops.strop.window`` is what rewritten graphs call. It needs this module imported and a C++ compiler on the
+first call of each kind of window; the kernel is kept for the process and, as a library, between processes.
 """
 
 from __future__ import annotations
@@ -80,7 +80,8 @@ def _window(
     Args:
         source: ``[..., channels, *space]``, with at most one dimension before the channels.
         kind: ``mean`` or ``max``.
-        kernel, stride, padding, dilation, result: per dimension of space, 1 to 3 of them; ``result`` are the output's sizes.
+        kernel, stride, padding, dilation, result: per dimension of space, 1 to 3 of them; ``result`` are the output's
+            sizes.
         include_padding: whether the mean counts the places of padding, as ``count_include_pad`` of ``avg_pool2d`` does.
         divisor: what sums are divided by instead of the number of places; 0 for none.
     """

@@ -14,7 +14,7 @@ from strop.records.profile import KernelProfile
 from strop.records.result import Kept, RunResult
 from strop.records.target import Target
 from strop.records.verdict import Verdict
-from strop.records.workload import Workload
+from strop.records.workload import Mode, Workload
 from strop.report.story import CandidateStory, Story
 
 SCHEMA = 1
@@ -63,16 +63,21 @@ def comparison_json(comparison: Comparison) -> Json:
 
 
 def verdict_json(
-    verdict: Verdict, workload: Workload, target: Target, contract: str, comparison: Comparison | None = None
+    verdict: Verdict,
+    workload: Workload,
+    target: Target,
+    contract: str,
+    comparison: Comparison | None = None,
+    mode: Mode | None = None,
 ) -> Json:
-    """The answer of ``strop verify`` and ``strop compare``."""
+    """The answer of ``strop verify`` and ``strop compare``; ``mode`` is the one in which the workload really ran."""
     objection = verdict.objection
     failed = objection.check if objection is not None and objection.outcome == "failed" else None
     return {
         "schema": SCHEMA,
         "verdict": verdict.outcome,
         "isolation": verdict.isolation,
-        "mode": str(workload.mode),
+        "mode": str(mode or workload.mode),
         "scope": {"shapes": verdict.scope.shapes, "finite_inputs": verdict.scope.finite_inputs},
         "notes": list(verdict.notes),
         "error_ratio": verdict.error_ratio,
@@ -220,6 +225,7 @@ def run_json(story: Story, result: RunResult) -> Json:
     return {
         **optimize_json(result),
         "started": story.started_at,
+        "mode": story.mode,
         "request": plain(story.started.request) if story.started else None,
         "conditions": plain(story.started.conditions) if story.started else None,
         "kernels": [kernel_json(kernel) for kernel in story.profiled.profile.kernels] if story.profiled else [],

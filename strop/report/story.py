@@ -155,6 +155,13 @@ class Story:
         return self.started.workload.name if self.started else self.run
 
     @property
+    def mode(self) -> str:
+        """The mode in which the workload runs, which its own declaration may have decided."""
+        if self.described is not None:
+            return str(self.described.description.mode)
+        return str(self.started.workload.mode) if self.started else ""
+
+    @property
     def inadmissible(self) -> str:
         """Why nothing can be concluded on this workload; empty when it was admitted or not yet looked at."""
         return self.admitted.because if self.admitted and not self.admitted.admissible else ""

@@ -102,7 +102,7 @@ def _about(story: Story) -> Text:
     started = story.started
     if started is None:
         return Text(story.run, style="dim")
-    words = (story.name, started.target.name, started.request.contract.name, f"{started.workload.mode} mode")
+    words = (story.name, started.target.name, started.request.contract.name, f"{story.mode} mode")
     return Text(" · ".join(words), style="dim")
 
 

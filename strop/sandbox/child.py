@@ -58,6 +58,7 @@ class Child:
         self.stage: Stage | None = None
         self._process = process
         self._fault: ChildFault | None = None
+        self._is_asked = False
         self._stopped: NDArray[np.uint8] = np.zeros(0, np.uint8)
 
     @property
@@ -134,7 +135,7 @@ class Child:
 
     def close(self) -> None:
         """End the child, everything that it started, and what it was lent; idempotent."""
-        self._process.end()
+        self._process.end(in_peace=not self._is_asked and self._fault is None)
 
     def _understood(self, answer: type[Reply], body: bytes, stage: Stage) -> Reply:
         """The answer, unless it is the news that the code behind the wall raised."""
@@ -169,7 +170,12 @@ class Child:
         try:
             if self._process.channel.has_unasked_answer():
                 raise FrameError("it answered before it was asked")
+            self._is_asked = True
             yield
+            self._is_asked = False
+        except ChildFault:
+            self._is_asked = False
+            raise
         except NoAnswer:
             fault = self._end(
                 stage, CrashKind.TIMEOUT, f"gave no answer to {what} within {timeout_s:g} s and was ended"

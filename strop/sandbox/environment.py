@@ -17,6 +17,8 @@ ALLOCATOR = {
     "MALLOC_TRIM_THRESHOLD_": "4294967296",
     "MALLOC_TOP_PAD_": "268435456",
 }
+# Compilers name their temporary folders after the user; one name for all machines keeps them findable.
+USER = "strop"
 PACKAGE_FOLDER = Path(__file__).resolve().parents[2]
 
 
@@ -53,6 +55,8 @@ def child_environment(
         "HOME": str(scratch),
         "TMPDIR": str(scratch / "tmp"),
         "LANG": "C.UTF-8",
+        "USER": USER,
+        "LOGNAME": USER,
         "PYTHONPATH": os.pathsep.join(import_folders()),
         "PYTHONSAFEPATH": "1",
         "PYTHONDONTWRITEBYTECODE": "1",

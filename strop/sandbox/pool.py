@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 from strop.sandbox.process import Process, Setup
 from strop.sandbox.processes import busy_ticks
-from strop.sandbox.seed import Seed
+from strop.sandbox.seed import plant
 from strop.wire.messages import ChildRole
 
 SETTLE_S = 15.0
@@ -27,7 +27,6 @@ class Pool:
     def __init__(self, setup: Setup, *, ahead: Collection[ChildRole] = (ChildRole.CANDIDATE,)) -> None:
         self._setup = setup
         self._ahead = frozenset(ahead)
-        self._seed = Seed(setup.cache)
         self._spares: dict[ChildRole, Process] = {}
         self._still = 0
         self._is_closed = False
@@ -41,8 +40,8 @@ class Pool:
                 process.end()
                 process = None
         process = process or Process(role, self._setup)
-        if role is ChildRole.CANDIDATE:
-            self._seed.plant(process.scratch / "cache")
+        if role is ChildRole.CANDIDATE and self._setup.cache is not None:
+            plant(process.scratch, self._setup.cache)
         if role in self._ahead:
             self._start_spare(role)
         return process
@@ -72,7 +71,7 @@ class Pool:
             self._is_closed = True
             spares, self._spares = list(self._spares.values()), {}
         for process in spares:
-            process.end()
+            process.end(in_peace=True)
 
     def _start_spare(self, role: ChildRole) -> None:
         with self._lock:

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from strop.sandbox.arena import Arena
+from strop.sandbox.cache import Loan, TrustedCache
 from strop.sandbox.channel import Channel
 from strop.sandbox.environment import child_environment
 from strop.sandbox.limits import Limits
@@ -55,7 +56,7 @@ class Setup:
 
     limits: Limits
     threads: int
-    cache: Path | None = None
+    cache: TrustedCache | None = None
     extra: Mapping[str, str] = field(default_factory=dict)
     command: Command = worker_command
 
@@ -71,10 +72,14 @@ class Process:
         (self.scratch / "tmp").mkdir()
         self.given, self.made = Arena("given"), Arena("made")
         self._is_ended = False
+        self._loan: Loan | None = None
         with contextlib.ExitStack() as stack:
             stack.callback(shutil.rmtree, self.scratch, ignore_errors=True)
             stack.callback(self.given.close)
             stack.callback(self.made.close)
+            if setup.cache is not None and role is not ChildRole.CANDIDATE:
+                self._loan = setup.cache.lend(self.scratch, self.token)
+                stack.callback(self._loan.end, in_peace=True)
             self._start(role, setup)
             stack.pop_all()
 
@@ -116,12 +121,11 @@ class Process:
         self.watch.start()
 
     def _environment(self, role: ChildRole, setup: Setup) -> dict[str, str]:
-        trusted = role is not ChildRole.CANDIDATE
         return child_environment(
             scratch=self.scratch,
             token=self.token,
             threads=setup.threads,
-            cache=setup.cache if trusted else None,
+            cache=setup.cache.folder if setup.cache is not None and self._loan is not None else None,
             extra=setup.extra,
         )
 
@@ -133,8 +137,11 @@ class Process:
         if left:
             LOG.warning("processes %s of a child could not be ended", sorted(left))
 
-    def end(self) -> None:
-        """End the child, whatever it left behind, its keeper, its scratch folder and its memory; idempotent."""
+    def end(self, *, in_peace: bool = False) -> None:
+        """End the child, whatever it left behind, its keeper, its scratch folder and its memory; idempotent.
+
+        ``in_peace`` says that it was waiting for a question: what it wrote into the trusted cache is then complete.
+        """
         if self._is_ended:
             return
         self._is_ended = True
@@ -147,6 +154,8 @@ class Process:
             os.close(descriptor)
         self.given.close()
         self.made.close()
+        if self._loan is not None:
+            self._loan.end(in_peace=in_peace)
         shutil.rmtree(self.scratch, ignore_errors=True)
 
 

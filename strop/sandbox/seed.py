@@ -1,8 +1,10 @@
-"""What a candidate's empty compile cache is given at its start: what the compiler made of this machine, and of no workload.
+"""What a candidate's empty compile cache is given at its start: what the compiler made for this machine, and for no
+workload.
 
-Before its first kernel Inductor compiles half a dozen tiny programs to learn which vector instructions compiler and machine
-support, and it precompiles its own header. Together that takes about half a minute of processor time and depends on no
-workload, so the trusted children keep the results and candidates get copies: what a candidate does to them stays in its folder.
+Before its first kernel Inductor compiles half a dozen tiny programs to learn which vector instructions compiler and
+machine support, and it precompiles its own header. Together that takes about half a minute of processor time and
+depends on no workload, so candidates get copies of the trusted children's results: what a candidate does to them
+stays in its folder.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from strop.sandbox.environment import USER
+from strop.sandbox.cache import TrustedCache, temporary_of_inductor
 
 # The checks are a few lines long; a kernel's boilerplate alone is longer.
 MAX_CHECK_BYTES = 1024
@@ -21,33 +23,25 @@ MAX_HEADERS = 3
 HEADERS = "precompiled_headers"
 
 
-def keep_headers(scratch: Path, trusted_cache: Path) -> None:
-    """Let a trusted child's precompiled headers outlive it: Inductor puts them below the temporary folder."""
-    kept = trusted_cache / "headers"
-    kept.mkdir(parents=True, exist_ok=True)
-    _inductors_temporary(scratch).symlink_to(kept, target_is_directory=True)
-
-
-def plant(scratch: Path, trusted_cache: Path) -> int:
+def plant(scratch: Path, cache: TrustedCache) -> int:
     """Copy checks and headers below a candidate's ``scratch``, where they are not yet; returns how many were copied."""
-    pairs = [(file, scratch / "cache" / file.relative_to(trusted_cache)) for file in _checks(trusted_cache / "inductor")]
-    folder = _inductors_temporary(scratch) / HEADERS
-    pairs += [(file, folder / file.name) for file in _headers(trusted_cache / "headers" / HEADERS)]
-    copied = 0
-    for source, target in pairs:
-        # The cache may be cleaned while this runs; the candidate then makes the file itself.
-        with contextlib.suppress(OSError):
-            if not target.exists():
-                target.parent.mkdir(parents=True, exist_ok=True)
-                part = target.with_name(f"{target.name}.part")
-                shutil.copy2(source, part)
-                part.replace(target)
-                copied += 1
-    return copied
+    pairs = [(file, scratch / "cache" / file.relative_to(cache.folder)) for file in _checks(cache.inductor)]
+    folder = temporary_of_inductor(scratch) / HEADERS
+    pairs += [(file, folder / file.name) for file in _headers(cache.headers / HEADERS)]
+    return sum(_copy(source, target) for source, target in pairs)
 
 
-def _inductors_temporary(scratch: Path) -> Path:
-    return scratch / "tmp" / f"torchinductor_{USER}"
+def _copy(source: Path, target: Path) -> bool:
+    if target.exists():
+        return False
+    part = target.with_name(f"{target.name}.part")
+    # The cache may be cleaned while this runs; the candidate then makes the file itself.
+    with contextlib.suppress(OSError):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(source, part)
+        part.replace(target)
+        return True
+    return False
 
 
 def _checks(cache: Path) -> Iterator[Path]:
@@ -60,9 +54,8 @@ def _checks(cache: Path) -> Iterator[Path]:
 
 
 def _headers(folder: Path) -> Iterator[Path]:
-    """The newest precompiled headers that are complete: the text is written first, the compiler's file renamed into place."""
     found: list[tuple[float, Path]] = []
-    for compiled in folder.glob("*.h.gch"):
+    for compiled in (*folder.glob("*.h.gch"), *folder.glob("*.h.pch")):
         with contextlib.suppress(OSError):
             found.append((compiled.stat().st_mtime, compiled))
     for _, compiled in sorted(found, reverse=True)[:MAX_HEADERS]:

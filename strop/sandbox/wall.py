@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 
+from strop.sandbox.cache import TrustedCache
 from strop.sandbox.child import Child
 from strop.sandbox.lease import Lease
 from strop.sandbox.limits import Limits, machine_limits
@@ -43,10 +44,12 @@ class LocalWall:
         setup = Setup(
             limits=self.limits,
             threads=threads or settings.threads,
-            cache=trusted_cache,
+            cache=TrustedCache(trusted_cache) if trusted_cache is not None else None,
             extra=extra or {},
             command=command,
         )
+        if setup.cache is not None:
+            setup.cache.heal()
         self._pool = Pool(setup, ahead=(ChildRole.CANDIDATE,) if ahead else ())
         self._leases: dict[str, Lease] = {}
         self._guard = threading.Lock()

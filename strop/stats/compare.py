@@ -18,6 +18,10 @@ INTERVAL = 0.95
 LEAST_SPEEDUP = 1.01
 FALSE_FASTER_RATE = 0.01
 
+# A round that is nearly all hand-off says little about calls: a speed-up must not rest on the difference of two nearly
+# equal numbers, so no more than this share of a round is ever subtracted.
+LARGEST_HAND_OFF_SHARE = 0.9
+
 LogRatios = NDArray[np.float64]
 
 
@@ -72,6 +76,16 @@ def one_condition(conditions: Iterable[Conditions]) -> Conditions:
     return known[0]
 
 
+def raw_ns(block: Block) -> float:
+    """Time of one call with nothing subtracted, at least one nanosecond."""
+    return max(1.0, block.elapsed_ns / block.calls)
+
+
+def call_ns(block: Block) -> float:
+    """Time of one call, hand-off subtracted up to ``LARGEST_HAND_OFF_SHARE`` of the round."""
+    return max(block.call_ns, (1 - LARGEST_HAND_OFF_SHARE) * raw_ns(block))
+
+
 def pair_log_ratios(blocks: Sequence[Block], *, raw: bool = False) -> tuple[LogRatios, ...]:
     """Per process, the logarithm of baseline time over candidate time of every complete pair, in the order measured.
 
@@ -83,9 +97,9 @@ def pair_log_ratios(blocks: Sequence[Block], *, raw: bool = False) -> tuple[LogR
     """
     logs: dict[tuple[int, int], dict[str, list[float]]] = {}
     for block in blocks:
-        call_ns = block.elapsed_ns / block.calls if raw else block.call_ns
+        time_ns = raw_ns(block) if raw else call_ns(block)
         sides = logs.setdefault((block.process, block.pair), {})
-        sides.setdefault(block.side, []).append(math.log(max(1.0, call_ns)))
+        sides.setdefault(block.side, []).append(math.log(time_ns))
     ratios: dict[int, list[float]] = {}
     for (process, _), sides in logs.items():
         if BASELINE in sides and CANDIDATE in sides:
@@ -214,7 +228,7 @@ def side_ns(blocks: Sequence[Block], side: str) -> float:
     times: dict[int, list[float]] = {}
     for block in blocks:
         if block.side == side:
-            times.setdefault(block.process, []).append(block.call_ns)
+            times.setdefault(block.process, []).append(call_ns(block))
     if not times:
         raise IncomparableSamples(f"There is no block of the side '{side}'.")
     return float(np.mean([np.median(values) for values in times.values()]))

@@ -233,7 +233,8 @@ def _exact_leaf(
 def _classes(values: NDArray[Any], overflow: float = math.inf) -> NDArray[np.int8]:
     """0 finite, 1 NaN, 2 +Inf, 3 -Inf; magnitudes from ``overflow`` on count as infinite, as in storage."""
     one, two, three = np.int8(1), np.int8(2), np.int8(3)
-    return np.asarray(one * np.isnan(values) + two * (values >= overflow) + three * (values <= -overflow), dtype=np.int8)
+    kinds = one * np.isnan(values) + two * (values >= overflow) + three * (values <= -overflow)
+    return np.asarray(kinds, dtype=np.int8)
 
 
 def _worst(candidate: NDArray[Any], expected: NDArray[Any], wrong: NDArray[np.bool_]) -> str:

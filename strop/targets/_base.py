@@ -34,7 +34,7 @@ class TargetKind(Shelved):
 
     @abstractmethod
     def identity(self) -> Mapping[str, str]:
-        """What distinguishes this machine's device from another of its kind: the key under which ceilings are cached."""
+        """What tells this machine's device from another of its kind: the key under which ceilings are cached."""
 
     @abstractmethod
     def synchronise(self) -> None:

@@ -1,4 +1,4 @@
-"""Roofline estimates for ranking: what a call should take on a target, from shapes and measured ceilings. Never a measurement."""
+"""Roofline estimates for ranking: what a call should take, from shapes and measured ceilings; never measured."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from strop.records.target import Target
 from strop.transforms._graph import tensor
 
 SCALAR_SHARE = 1 / 48
-"""What compiled code that could not be vectorised reaches of a CPU's product rate: no lanes, no fused add, a mask per element.
-Measured on AVX-512 code generated for windows with padding: about 1.5 window elements a nanosecond, at 100 Gflop/s."""
+"""What compiled code that could not be vectorised reaches of a CPU's product rate: no lanes, no fused add, a mask per
+element. Measured on AVX-512 code generated for windows with padding: about 1.5 window elements a nanosecond, at 100
+Gflop/s."""
 
 VECTOR_SHARE = 1 / 4
 """What vectorised additions reach of the product rate: no fused multiply, one load per operation."""

@@ -1,4 +1,4 @@
-"""Shared tools of the catalogue for reading and changing a captured ATen graph; nothing here knows any one transform."""
+"""Tools of the catalogue for reading and changing a captured ATen graph; nothing here knows any one transform."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.fx import Graph, GraphModule, Node
-from torch.utils._pytree import tree_map
+from torch.utils._pytree import tree_leaves, tree_map
 
 from strop.records.graph import Role
 from strop.records.recipe import Scalar, Step
@@ -78,7 +78,9 @@ def is_mutated(node: Node) -> bool:
 
 
 def of_parameters(node: Any, seen: dict[Node, bool] | None = None) -> bool:
-    """Whether ``node`` is computed from parameters and unchanging buffers alone, so that it may be frozen. None counts as such."""
+    """Whether ``node`` is computed from parameters and unchanging buffers alone, so that it may be frozen. None
+    counts as such.
+    """
     if not isinstance(node, Node):
         return node is None or isinstance(node, int | float)
     known: dict[Node, bool] = {} if seen is None else seen
@@ -99,7 +101,9 @@ def _of_parameters(node: Node, known: dict[Node, bool]) -> bool:
 
 
 class Builder:
-    """Writes nodes before ``place``, each with the fake tensor that it yields; ``frozen`` ones are computed once per parameters."""
+    """Writes nodes before ``place``, each with the fake tensor that it yields; ``frozen`` ones are computed once per
+    parameters.
+    """
 
     def __init__(self, graph: Graph, place: Node) -> None:
         self._graph = graph
@@ -151,21 +155,62 @@ def fake_mode(graph: Graph) -> FakeTensorMode | None:
 
 
 def replace(old: Node, new: Node) -> None:
-    """Let everything that used ``old`` use ``new``, and drop what nobody uses any more."""
+    """Let everything that used ``old`` use ``new``, and drop what nobody uses any more.
+
+    When the new value lies elsewhere in memory, what is computed from it is brought up to date; see :func:`spread`.
+    """
     for key in ("stack_trace", "nn_module_stack", "source_fn_stack"):
         if key in old.meta:
             new.meta.setdefault(key, old.meta[key])
+    moved = geometry(old) != geometry(new)
     old.replace_all_uses_with(new)
+    if moved:
+        spread(new.graph, {new})
     _drop(old)
 
 
+def geometry(node: Node) -> Any:
+    """Sizes and strides of everything that a node yields, as text: comparing symbolic sizes would add guards."""
+    values = [each for each in tree_leaves(node.meta.get("val")) if isinstance(each, torch.Tensor)]
+    return [[str(each.dtype), *map(str, each.shape), *map(str, each.stride())] for each in values]
+
+
+def spread(graph: Graph, moved: set[Node]) -> None:
+    """Recompute the fake tensors of all that depends on ``moved`` nodes, whose strides changed.
+
+    A view that the new strides do not allow gets a contiguous copy of its input.
+    """
+    mode, moved = fake_mode(graph), set(moved)
+    for node in list(graph.nodes):
+        if node.op != "call_function" or not any(source in moved for source in node.all_input_nodes):
+            continue
+        before = geometry(node)
+        if node.target is aten.view.default and not _views(node, mode):
+            copy = Builder(graph, node)(aten.clone.default, node.args[0], memory_format=torch.contiguous_format)
+            node.args = (copy, *node.args[1:])
+        node.meta["val"] = yields(node.target, node.args, node.kwargs, mode)
+        if geometry(node) != before:
+            moved.add(node)
+
+
+def _views(node: Node, mode: FakeTensorMode | None) -> bool:
+    """Whether a view of the strides that its input has now is possible."""
+    try:
+        yields(node.target, node.args, node.kwargs, mode)
+    except (RuntimeError, ValueError):
+        return False
+    return True
+
+
 def _drop(node: Node) -> None:
-    if node.users or node.op != "call_function" or node.is_impure():
-        return
-    sources = node.all_input_nodes
-    node.graph.erase_node(node)
-    for source in sources:
-        _drop(source)
+    """Erase a call that nobody uses, and then what only it used; sources are walked last to first, users before their
+    inputs.
+    """
+    doomed = {node}
+    for each in reversed(list(node.graph.nodes)):
+        if each in doomed and not each.users and each.op == "call_function" and not each.is_impure():
+            doomed.update(each.all_input_nodes)
+            node.graph.erase_node(each)
 
 
 def at(node: Node, arguments: Mapping[str, Scalar]) -> bool:

@@ -1,4 +1,6 @@
-"""What an average pool in a captured graph computes, and graph forms that compute the same; used by ``avg_pool_as_conv``."""
+"""What an average pool in a captured graph computes, and graph forms that compute the same; used by
+``avg_pool_as_conv``.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ POOLS = {aten.avg_pool1d.default: 1, aten.avg_pool2d.default: 2, aten.avg_pool3d
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """One average pool; the tuples have one entry per dimension of space. ``divisor`` 0: the number of places in the window."""
+    """One average pool; the tuples have one entry per dimension of space. ``divisor`` 0: the number of places in the
+    window.
+    """
 
     node: Node
     source: Node
@@ -37,7 +41,9 @@ class Pool:
 
     @property
     def right(self) -> tuple[int, ...]:
-        """Zeros needed behind the input so that every window is complete; negative when windows end before the input does."""
+        """Zeros needed behind the input so that every window is complete; negative when windows end before the input
+        does.
+        """
         reach = [(r - 1) * s + k for r, s, k in zip(self.result, self.stride, self.kernel, strict=True)]
         return tuple(need - size - pad for need, size, pad in zip(reach, self.sizes, self.padding, strict=True))
 
@@ -52,7 +58,7 @@ class Pool:
 
 def read_pool(node: Node) -> Pool | None:
     """Read an average pool, or None when it is not of floating-point numbers or its space is symbolic."""
-    axes = POOLS[node.target]
+    axes = POOLS[node.target]  # type: ignore[index]
     before, after = tensor(node.args[0]), tensor(node)
     if before is None or after is None or float_of(node) is None:
         return None
@@ -94,7 +100,9 @@ def shifted(pool: Pool, add: Builder) -> Node:
 
 
 def convolved(pool: Pool, add: Builder) -> Node:
-    """Windows as a depthwise convolution with weights of one; sums are divided afterwards, so that exact means stay exact."""
+    """Windows as a depthwise convolution with weights of one; sums are divided afterwards, so that exact means stay
+    exact.
+    """
     value, dtype = _widened(pool, add)
     value = _padded(pool, value, add)
     fake = tensor(value)
@@ -179,7 +187,7 @@ def _divided(pool: Pool, sums: Node, add: Builder) -> Node:
 
 
 def _counts_along(pool: Pool, axis: int, counts: list[int], sums: Node, add: Builder) -> Node | int:
-    """Counts of one dimension as a tensor that broadcasts over the sums, made from indices so that nothing is stored."""
+    """Counts of one dimension, made from indices so that nothing is stored; they broadcast over the sums."""
     if len(set(counts)) == 1:
         return counts[0]
     fake = tensor(sums)

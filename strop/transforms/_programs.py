@@ -113,7 +113,7 @@ def _copied(write: Writer, node: Node) -> int:
 
 
 def _softmax(write: Writer, node: Node) -> int:
-    shifted, exponentials = _exponentials(write, write.of(node.args[0]))
+    _, exponentials = _exponentials(write, write.of(node.args[0]))
     return write("div", exponentials, write("sum", exponentials))
 
 

@@ -10,7 +10,7 @@ from torch.fx import GraphModule, Node
 
 from strop.kernels.program import Program
 from strop.kernels.rows import ROWS
-from strop.transforms._graph import Builder, aten, only_item, shape_of, tensor
+from strop.transforms._graph import Builder, aten, only_item, replace, shape_of, tensor
 from strop.transforms._programs import REDUCTIONS, TUPLES, Writer, element_of, reduced_dims, translation_of
 
 MOST_NODES = 48
@@ -80,6 +80,17 @@ class Region:
     def _ends(self, node: Node) -> bool:
         """A reduction that drops its dimensions can only be the last thing that the region makes of it."""
         return self.space.rows > 0 and not any(self.admits(user) for user in node.users)
+
+    def rows_beside(self) -> int:
+        """How many dimensions an operation that touches the region, and walks over the same elements, reduces; else
+        0.
+        """
+        near = {each for node in self.nodes for each in self._near(node)} - self.nodes
+        for node in sorted(near, key=self._order.__getitem__):
+            rows = reduced_dims(node) if translation_of(node) else None
+            if rows and shape_of(node.args[0]) == self.space.shape:
+                return rows
+        return 0
 
     def grow(self, seed: Node, alone: bool) -> None:
         """Take the seed and, unless ``alone``, everything around it that may come along."""
@@ -175,13 +186,17 @@ def fuse(graph: GraphModule, program: Program, operands: list[Node], results: li
     order = {node: place for place, node in enumerate(graph.graph.nodes)}
     add = Builder(graph.graph, _behind(max(operands, key=order.__getitem__)))
     made = add(ROWS, operands, str(program))
-    for place, old in enumerate(results):
-        new = add(operator.getitem, made, place)
-        fresh, before = tensor(new), shape_of(old)
-        if fresh is not None and before is not None and fresh.shape != before:
-            new = add(aten.view.default, new, list(before))
-        old.replace_all_uses_with(new)
-    graph.graph.eliminate_dead_code()
+    fresh = [_shaped(add(operator.getitem, made, place), old, add) for place, old in enumerate(results)]
+    for old, new in zip(results, fresh, strict=True):
+        replace(old, new)
+
+
+def _shaped(new: Node, old: Node, add: Builder) -> Node:
+    """A row's value keeps its dimensions as ones; the original may have dropped them."""
+    value, before = tensor(new), shape_of(old)
+    if value is None or before is None or value.shape == before:
+        return new
+    return add(aten.view.default, new, list(before))
 
 
 def _behind(node: Node) -> Node:

@@ -38,18 +38,19 @@ class AvgPoolAsConv(Transform):
     )
     legality: ClassVar[tuple[Legality, ...]] = (Legality.REASSOCIATED,)
     applies_when: ClassVar[str] = (
-        "avg_pool1d, 2d or 3d over floating-point numbers, any window, stride, padding, ceil mode, count_include_pad and "
-        "divisor_override; the sizes of space are known"
+        "avg_pool1d, 2d or 3d over floating-point numbers, any window, stride, padding, ceil mode, count_include_pad "
+        "and divisor_override; the sizes of space are known"
     )
     valid_because: ClassVar[str] = (
-        "A mean over a k1 x k2 window is the convolution with the constant kernel 1/(k1 k2), which is the outer product of two "
-        "one-dimensional kernels, so the sums along one dimension after the other give the same number (separable filters: "
-        "Gonzalez and Woods, Digital Image Processing, section 3.4). Zeros beyond the border add nothing; the divisor follows "
-        "from the window's place alone and is a product over the dimensions, as torch.nn.AvgPool2d documents."
+        "A mean over a k1 x k2 window is the convolution with the constant kernel 1/(k1 k2), which is the outer "
+        "product of two one-dimensional kernels, so the sums along one dimension after the other give the same number"
+        " (separable filters: Gonzalez and Woods, Digital Image Processing, section 3.4). Zeros beyond the border add"
+        " nothing; the divisor follows from the window's place alone and is a product over the dimensions, as "
+        "torch.nn.AvgPool2d documents."
     )
     pays_when: ClassVar[str] = (
-        "windows overlap, or have borders: the compiler then reads k1 x k2 elements a result, one at a time; separated, it is "
-        "k1 + k2 vectorised additions. Non-overlapping windows without padding gain little."
+        "windows overlap, or have borders: the compiler then reads k1 x k2 elements a result, one at a time; "
+        "separated, it is k1 + k2 vectorised additions. Non-overlapping windows without padding gain little."
     )
     parameters: ClassVar[tuple[ParameterRange, ...]] = (
         ParameterRange(name="form", choices=("native", "shifted", "conv")),
@@ -79,7 +80,7 @@ class AvgPoolAsConv(Transform):
         pools = list(calls(graph, *POOLS))
         if not pools:
             return "The graph has no average pooling (global means are reductions, not windows)."
-        return f"{pools[0].name} pools integers or has a symbolic size; only floating-point windows of known size are rewritten."
+        return f"{pools[0].name} pools integers or a space of symbolic size; only known sizes of floats are rewritten."
 
 
 def _apply(graph: GraphModule, pool: Pool, form: Callable[[Pool, Builder], torch.fx.Node]) -> None:
@@ -113,8 +114,8 @@ def _forms(pool: Pool, target: Target) -> dict[str, float]:
 def _compiler_ns(pool: Pool, results: int, target: Target) -> float:
     """What the compiler's code takes: element by element with padding, or past the window size at which it gives up.
 
-    Inductor hands windows of more than 25 elements (``_inductor.lowering``) to the eager kernel, which is not vectorised
-    for contiguous tensors; smaller ones it writes out, with a mask per element where there is padding.
+    Inductor hands windows of more than 25 elements (``_inductor.lowering``) to the eager kernel, which is not
+    vectorised for contiguous tensors; smaller ones it writes out, with a mask per element where there is padding.
     """
     taps = math.prod(pool.kernel)
     masked = any(pool.padding) or any(right > 0 for right in pool.right)

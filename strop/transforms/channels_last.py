@@ -1,4 +1,6 @@
-"""One layout for a whole graph of convolutions: channels innermost, weights laid out once, nothing copied back in between."""
+"""One layout for a whole graph of convolutions: channels innermost, weights laid out once, nothing copied back in
+between.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,6 @@ from functools import partial
 from typing import Any, ClassVar
 
 import torch
-from torch._prims_common import suggest_memory_format
 from torch.fx import GraphModule, Node
 
 from strop.records.opportunity import Legality
@@ -15,7 +16,18 @@ from strop.records.recipe import Scalar, Step
 from strop.records.target import Target
 from strop.transforms._base import Example, Rewrite, Transform
 from strop.transforms._estimate import memory_ns, size_bytes
-from strop.transforms._graph import Builder, aten, calls, fake_mode, of_parameters, shape_of, tensor, yields
+from strop.transforms._graph import (
+    Builder,
+    aten,
+    calls,
+    fake_mode,
+    geometry,
+    of_parameters,
+    shape_of,
+    spread,
+    tensor,
+    yields,
+)
 
 CONVOLUTION = aten.convolution.default
 LAYOUTS = {4: torch.channels_last, 5: torch.channels_last_3d}
@@ -33,8 +45,8 @@ class ChannelsLast(Transform):
     summary: ClassVar[str] = "channels innermost for all convolutions of the graph, weights laid out once per delivery"
     legality: ClassVar[tuple[Legality, ...]] = (Legality.REASSOCIATED, Legality.PARAMETERS_FROZEN)
     applies_when: ClassVar[str] = (
-        "the graph has 2d or 3d convolutions (transposed ones included) whose weights are parameters, and an input or a "
-        "weight of one of them does not lie channels-last"
+        "the graph has 2d or 3d convolutions (transposed ones included) whose weights are parameters, and an input or"
+        " a weight of one of them does not lie channels-last"
     )
     valid_because: ClassVar[str] = (
         "A layout is where elements lie, not what they are: torch documents that memory_format changes strides alone. "
@@ -63,7 +75,9 @@ class ChannelsLast(Transform):
         if not convolutions:
             return "The graph has no convolution."
         if not any(_plannable(node) for node in convolutions):
-            return "Its convolutions are one-dimensional or their weights are not parameters; nothing can be laid out once."
+            return (
+                "Its convolutions are one-dimensional, or their weights are not parameters and cannot be laid out once."
+            )
         return "All convolutions already have inputs and weights that lie channels-last."
 
 
@@ -83,15 +97,17 @@ def _misplaced(node: Node) -> bool:
 
 
 def _lies_well(node: Any) -> bool:
-    """Whether strides are those of channels-last; where sizes of one leave a choice, the strides that torch itself would read so."""
+    """Whether elements lie as channels-last has them; with one channel or one place, that is also the contiguous
+    order.
+    """
     value = tensor(node)
-    return value is not None and value.dim() in LAYOUTS and suggest_memory_format(value) is LAYOUTS[value.dim()]
+    return value is not None and value.dim() in LAYOUTS and value.is_contiguous(memory_format=LAYOUTS[value.dim()])
 
 
 def _gain_ns(sites: Sequence[Node], target: Target) -> float:
     """Weights are laid out on every call without it; the head of a chain and its end cost a copy each."""
     weights = sum(size_bytes(tensor(node.args[1])) for node in sites if not _lies_well(node.args[1]))
-    heads = {node.args[0] for node in sites if not _follows(node.args[0])}
+    heads = {source for node in sites for source in node.all_input_nodes[:1] if not _follows(source)}
     copied = sum(size_bytes(tensor(head)) for head in heads)
     return memory_ns(2 * weights, target) - memory_ns(2 * copied, target)
 
@@ -108,19 +124,17 @@ def _follows(source: Any, depth: int = 64) -> bool:
 
 
 def _apply(graph: GraphModule) -> None:
-    """Walk in execution order, so that each convolution sees the layout that the ones before it made."""
+    """In execution order, so that each convolution sees the layout that the ones before it made."""
     laid_out: dict[tuple[Node, bool], Node] = {}
-    mode = fake_mode(graph.graph)
-    for node in list(graph.graph.nodes):
-        if node.op != "call_function":
-            continue
-        if node.target is CONVOLUTION and _plannable(node):
-            add = Builder(graph.graph, node)
+    for node in calls(graph, CONVOLUTION):
+        if _plannable(node):
+            add, before = Builder(graph.graph, node), geometry(node)
             source = _laid_out(node.args[0], False, add, laid_out)
             weight = _laid_out(node.args[1], True, add, laid_out)
             node.args = (source, weight, *node.args[2:])
-        if isinstance(node.meta.get("val"), torch.Tensor | tuple | list):
-            node.meta["val"] = yields(node.target, node.args, node.kwargs, mode)
+            node.meta["val"] = yields(node.target, node.args, node.kwargs, fake_mode(graph.graph))
+            if geometry(node) != before:
+                spread(graph.graph, {node})
 
 
 def _laid_out(node: Any, frozen: bool, add: Builder, known: dict[tuple[Node, bool], Node]) -> Node:

@@ -71,7 +71,8 @@ class FoldBatchNorm(Transform):
         "(Jacob et al., Quantization and Training of Neural Networks, CVPR 2018, section 3.2)."
     )
     pays_when: ClassVar[str] = (
-        "nothing element-wise follows the norm, so that a whole pass over memory goes; otherwise only the arithmetic goes"
+        "nothing element-wise follows the norm, so that a whole pass over memory goes; otherwise only the arithmetic "
+        "goes"
     )
     example: ClassVar[Example] = Example(
         build=_example, says="Convolution, batch norm and ReLU of an image classifier."
@@ -198,7 +199,9 @@ def _minus_mean(bias: Any, mean: Node, add: Builder) -> Node:
 
 
 def _scaled(product: Node, weight: Node, scale: Node, add: Builder) -> Node:
-    """Scale per output channel, wherever the weight keeps them: first for a convolution, behind the groups when transposed."""
+    """Scale per output channel, wherever the weight keeps them: first for a convolution, behind the groups when
+    transposed.
+    """
     if product.target is not aten.convolution.default:
         factor: Any = product.kwargs.get("alpha", 1)
         scaled = add.frozen(aten.mul.Tensor, weight, scale)

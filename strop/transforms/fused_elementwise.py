@@ -19,7 +19,7 @@ from strop.transforms._base import Example, Rewrite, Transform
 from strop.transforms._estimate import call_ns, memory_ns, traffic_bytes, vector_ns
 from strop.transforms._graph import at, aten, calls, step
 from strop.transforms._programs import ALONG_ROWS, REDUCTIONS, translation_of
-from strop.transforms._regions import Region, fuse, program_of, space_of
+from strop.transforms._regions import Region, Space, fuse, program_of, space_of
 
 SEEDS = (
     *(aten.tanh.default, aten.mish.default, aten.gelu.default, aten.softplus.default, aten.log_sigmoid_forward.default),
@@ -36,8 +36,8 @@ SEEDS = (
 
 _COMPILER_COST = {"tanh": 38, "mish": 95, "gelu_tanh": 40, "softplus": 35, "log_sigmoid": 36, "log": 16, "log1p": 22}
 _OWN_COST = {"tanh": 15, "mish": 13, "gelu_tanh": 13, "softplus": 18, "log_sigmoid": 18, "log": 10, "log1p": 15}
-"""Simple vector operations per element, fitted to times measured on AVX-512: the compiler's vector library is called through
-memory for some functions; polynomials in registers are not."""
+"""Simple vector operations per element, fitted to times measured on AVX-512: the compiler's vector library is called
+through memory for some functions; polynomials in registers are not."""
 
 _REDUCTION_GAIN = 4
 """The same for each reduction of a row: passes of the compiler that go through memory."""
@@ -70,8 +70,8 @@ class FusedElementwise(Transform):
         "error of at most 3 ulp in float32, and sums run in another order."
     )
     pays_when: ClassVar[str] = (
-        "the chain has functions that the compiler's vector library computes slowly (tanh, mish, the tanh form of GELU, "
-        "softplus) or several reductions of one row"
+        "the chain has functions that the compiler's vector library computes slowly (tanh, mish, the tanh form of "
+        "GELU, softplus) or several reductions of one row"
     )
     parameters: ClassVar[tuple[ParameterRange, ...]] = (ParameterRange(name="span", choices=("chain", "seed")),)
     example: ClassVar[Example] = Example(
@@ -124,7 +124,12 @@ def _region(seed: Node, order: dict[Node, int], *, alone: bool) -> Region | None
     if not region.admits(seed):
         return None
     region.grow(seed, alone)
-    return region
+    rows = region.rows_beside() if not alone and space.rows == 0 else 0
+    if rows == 0:
+        return region
+    wider = Region(Space(space.shape, rows), order)
+    wider.grow(seed, alone)
+    return wider
 
 
 def _gain_ns(

@@ -1,4 +1,6 @@
-"""Options of the compiler that a user could switch on; proposed so that nothing of it is ever counted as Strop's own gain."""
+"""Options of the compiler that a user could switch on; proposed so that nothing of it is ever counted as Strop's own
+gain.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ from strop.transforms._graph import aten, calls
 _APPLIED = "strop_inductor_options"
 _PRODUCTS = (aten.mm.default, aten.addmm.default, aten.bmm.default, aten.convolution.default)
 _SHARE = 0.05
-"""No roofline knows what an option wins; a twentieth of the graph's floor only places it behind what is known to win more."""
+"""No roofline knows what an option wins; a twentieth of the graph's floor only places it behind what is known to win
+more.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +66,8 @@ class InductorOptions(Transform):
         "the installed torch has the option and it concerns the device (and products, if it is about them)"
     )
     valid_because: ClassVar[str] = (
-        "The options choose between code that Inductor may generate anyway (torch._inductor.config); none lowers the precision. "
-        "Freezing is left out: it bakes parameters into the code and does not notice new ones."
+        "The options choose between code that Inductor may generate anyway (torch._inductor.config); none lowers the "
+        "precision. Freezing is left out: it bakes parameters into the code and does not notice new ones."
     )
     pays_when: ClassVar[str] = (
         "unknown before it is measured; calls with many small kernels gain from wrappers, products from tuning"

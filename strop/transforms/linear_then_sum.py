@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -71,14 +70,14 @@ class LinearThenSum(Transform):
         Legality.PARAMETERS_FROZEN,
     )
     applies_when: ClassVar[str] = (
-        "sum or mean over (at least) the last dimension of mm, addmm, bmm or baddbmm in floating point, with nothing in "
-        "between but scaling by numbers, adding numbers or tensors, and views that keep the features last; nothing else "
-        "uses the product"
+        "sum or mean over (at least) the last dimension of mm, addmm, bmm or baddbmm in floating point, with nothing "
+        "in between but scaling by numbers, adding numbers or tensors, and views that keep the features last; nothing"
+        " else uses the product"
     )
     valid_because: ClassVar[str] = (
-        "Summation is linear and finite sums commute: sum_n sum_k x_mk w_kn = sum_k x_mk (sum_n w_kn) (Fubini for finite "
-        "sums). Constants and added tensors are summed likewise. An infinity or NaN that the full product would make "
-        "only in some columns can come out differently, so inputs have to be finite."
+        "Summation is linear and finite sums commute: sum_n sum_k x_mk w_kn = sum_k x_mk (sum_n w_kn) (Fubini for "
+        "finite sums). Constants and added tensors are summed likewise. An infinity or NaN that the full product "
+        "would make only in some columns can come out differently, so inputs have to be finite."
     )
     pays_when: ClassVar[str] = (
         "always: the product's work falls by the number of features, and its result is never stored"

@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+from torch._ops import OpOverload
+from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -45,6 +47,8 @@ class Widening(TorchDispatchMode):
         own: the floating type in which the workload really computes.
     """
 
+    supports_higher_order_operators = True
+
     def __init__(self, own: torch.dtype) -> None:
         super().__init__()
         info = torch.finfo(own)
@@ -60,6 +64,8 @@ class Widening(TorchDispatchMode):
         self, func: Any, types: Any, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None
     ) -> Any:
         """Widen the arguments and go on."""
+        if not isinstance(func, OpOverload):
+            return func(*args, **(kwargs or {}))
         args, kwargs = self.widened(func, args, kwargs or {})
         return func(*args, **kwargs)
 
@@ -117,6 +123,7 @@ class Oracle:
         call = self._opened.shape.build(given)
         with ExitStack() as stack:
             stack.enter_context(seeded(_SEED))
+            stack.enter_context(in_small_steps())
             stack.enter_context(default_dtype(torch.float64))
             stack.enter_context(torch.set_grad_enabled(self._opened.workload.grad))
             stack.enter_context(foreign("workload", "The model's forward() in double precision"))
@@ -153,6 +160,18 @@ def default_dtype(dtype: torch.dtype) -> Iterator[None]:
         yield
     finally:
         torch.set_default_dtype(before)
+
+
+@contextmanager
+def in_small_steps() -> Iterator[None]:
+    """Attention as products and a softmax instead of one fused operator, so that each can be looked at."""
+    fast = torch.backends.mha.get_fastpath_enabled()
+    torch.backends.mha.set_fastpath_enabled(False)
+    try:
+        with sdpa_kernel(SDPBackend.MATH):
+            yield
+    finally:
+        torch.backends.mha.set_fastpath_enabled(fast)
 
 
 def _widened(opened: Opened) -> torch.nn.Module:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import time
 
 from strop.records.candidate import CompiledForm, Form
 from strop.records.target import Target
@@ -17,8 +16,6 @@ WARM_UP_CALLS = 2
 _EAGER = "eager"
 _SEED = 13
 
-_clock = time.perf_counter
-
 
 def load(opened: Opened, form: Form, target: Target) -> Runner:
     """Build, compile and warm up a form.
@@ -28,16 +25,12 @@ def load(opened: Opened, form: Form, target: Target) -> Runner:
         UsageError: an unknown mode, transform or option.
         Blamed: its code raises.
     """
-    started = _clock()
     eager = isinstance(form, CompiledForm) and form.mode == _EAGER
     runner = SHELF.get(_EAGER if eager else form.form).build(opened, form, target)
-    built_s = _clock() - started
     with seeded(_SEED):
         for _ in range(WARM_UP_CALLS):
             call_once(opened, runner)
     if runner.again is None:
         runner.again = lambda: load(opened, form, target)
     gc.collect()
-    warmed_s = _clock() - started - built_s
-    runner.resources = (*runner.resources, ("build_s", built_s), ("warm_up_s", warmed_s))
     return runner

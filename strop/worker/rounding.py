@@ -1,11 +1,12 @@
 """Perturb: Monte-Carlo arithmetic. How far may any honest implementation stray from the exact result?
 
 The workload runs in double precision, and every operator's result is moved by one rounding of the contract's
-precision for its class: ``u (1 + sqrt(K) / 4) max(|y|, RMS of the row)`` times a number drawn uniformly from (-1, 1),
-where K is the length of the sum that the result comes from. Views, copies, gathers, selections and comparisons are
-exact. Composite operators (norms, softmax, attention) are taken apart first, so that cancellation inside them shows.
-The method is D. S. Parker's Monte-Carlo arithmetic (UCLA CSD-970002, 1997); that rounding errors of a sum grow with
-sqrt(K) is N. J. Higham and T. Mary's probabilistic analysis (SIAM J. Sci. Comput. 41, 2019).
+precision for its class: ``u (1 + sqrt(K) / 4)`` times the size of the result times a number drawn uniformly from
+(-1, 1), where K is the length of the sum that the result comes from; what counts as the size is said at
+:func:`_scaling`. Views, copies, gathers, selections and comparisons are exact. Composite operators (norms, softmax,
+attention) are taken apart first, so that cancellation inside them shows. The method is D. S. Parker's Monte-Carlo
+arithmetic (UCLA CSD-970002, 1997); that rounding errors of a sum grow with sqrt(K) is N. J. Higham and T. Mary's
+probabilistic analysis (SIAM J. Sci. Comput. 41, 2019).
 
 Operators that draw random numbers are left alone: their results are never judged by value.
 """
@@ -13,16 +14,19 @@ Operators that draw random numbers are left alone: their results are never judge
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
+from torch._ops import OpOverload
 from torch.utils import _pytree as pytree
 
 from strop.records.contract import Contract, Precision
 from strop.worker.gold import Widening
 from strop.worker.operators import OpClass, classify, decomposition, name_of, reduction_length
 from strop.worker.spy import arguments, draws_random_numbers
+
+Scaling = Callable[[torch.Tensor], torch.Tensor]
 
 _GROWTH = 0.25
 
@@ -50,6 +54,8 @@ class Rounding(Widening):
         self, func: Any, types: Any, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None
     ) -> Any:
         """Do the operator in double precision and move its results."""
+        if not isinstance(func, OpOverload):
+            return func(*args, **(kwargs or {}))
         wide, named = self.widened(func, args, kwargs or {})
         kind = classify(func)
         if kind is OpClass.EXACT or draws_random_numbers(func, wide, named):
@@ -77,20 +83,20 @@ class Rounding(Widening):
             for declared, value in zip(func._schema.returns, _listed(func, result), strict=False)
             if declared.alias_info is None
         ]
-        least = _least_scale(func, args, length)
+        scale = _scaling(func, args, length)
         for tensor in pytree.tree_leaves([written, fresh]):
             if isinstance(tensor, torch.Tensor) and tensor.dtype in (torch.float64, torch.complex128):
-                self.move(tensor, relative, least)
+                self.move(tensor, relative, scale)
 
-    def move(self, tensor: torch.Tensor, relative: float, least: float = 0.0) -> None:
-        """Move a tensor in place; zeros, infinities and NaN stay as they are, and so do signs where all are equal."""
+    def move(self, tensor: torch.Tensor, relative: float, scale: Scaling = torch.abs) -> None:
+        """Move a tensor in place by ``relative`` times its scale; zeros, infinities and NaN stay as they are."""
         values = torch.view_as_real(tensor) if tensor.is_complex() else tensor
         if not values.numel():
             return
         finite = torch.where(torch.isfinite(values), values, 0.0)
         noise = torch.rand(values.shape, generator=self._generator, dtype=torch.float64).mul_(2).sub_(1)
-        noise.mul_(_scale(finite, least)).mul_(relative)
-        values.add_(torch.where((finite == 0), 0.0, noise))
+        noise.mul_(scale(finite)).mul_(relative)
+        values.add_(torch.where((finite == 0) | ~torch.isfinite(noise), 0.0, noise))
 
 
 def _listed(func: Any, result: Any) -> Sequence[Any]:
@@ -104,7 +110,31 @@ def _unit(precision: Precision, own: torch.dtype) -> float:
     return max(precision.unit_roundoff, own_unit)
 
 
-def _scale(values: torch.Tensor, least: float) -> torch.Tensor:
+def _scaling(func: Any, args: Sequence[Any], length: int) -> Scaling:
+    """Relative to what a result is rounded.
+
+    Sums and products of matrices: ``max(|y|, RMS of the row)``, because terms may have cancelled. Additions of two
+    tensors: the larger of result and operands, because an honest implementation may add in another order. Everything
+    else that works element by element, and products of many numbers: ``|y|``.
+    """
+    name = name_of(func)
+    if name in _ADDITIONS:
+        operands = [each.abs() for each in args[:2] if isinstance(each, torch.Tensor) and not each.is_complex()]
+        return lambda values: _largest(values.abs(), operands)
+    if torch.Tag.pointwise in func.tags or name in _MULTIPLICATIVE:
+        return torch.abs
+    least = _least_scale(name, args, length)
+    return lambda values: _row_scale(values, least)
+
+
+def _largest(size: torch.Tensor, operands: Sequence[torch.Tensor]) -> torch.Tensor:
+    for operand in operands:
+        # An in-place operator may have been given something that broadcasts to its result, never the other way round.
+        size = torch.maximum(size, torch.where(torch.isfinite(operand), operand, 0.0))
+    return size
+
+
+def _row_scale(values: torch.Tensor, least: float) -> torch.Tensor:
     """``max(|y|, RMS of the row)``; ``|y|`` alone where no two signs meet, because there nothing has cancelled."""
     size = values.abs()
     if least > 0:
@@ -117,12 +147,13 @@ def _scale(values: torch.Tensor, least: float) -> torch.Tensor:
     return torch.maximum(size, mean.sqrt())
 
 
+_ADDITIONS = ("add", "sub", "rsub")
+_MULTIPLICATIVE = ("prod", "cumprod")
 _SUMS = ("sum", "mean", "dot", "vdot", "mv", "cumsum")
 
 
-def _least_scale(func: Any, args: Sequence[Any], length: int) -> float:
+def _least_scale(name: str, args: Sequence[Any], length: int) -> float:
     """For sums that leave few numbers, the size that cancellation may have hidden: RMS of the terms times sqrt(K)."""
-    name = name_of(func)
     if name not in _SUMS or length < 2:
         return 0.0
     terms = [each for each in args[:2] if isinstance(each, torch.Tensor) and each.is_floating_point() and each.numel()]

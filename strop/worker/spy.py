@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
+from torch._ops import OpOverload
 from torch.utils._python_dispatch import TorchDispatchMode
 
 MAX_CONSTANTS = 64
@@ -29,6 +30,8 @@ class Spy(TorchDispatchMode):
     arguments.
     """
 
+    supports_higher_order_operators = True
+
     def __init__(self) -> None:
         super().__init__()
         self.random_ops: dict[str, None] = {}
@@ -39,6 +42,8 @@ class Spy(TorchDispatchMode):
     ) -> Any:
         """Note what is of interest and go on."""
         kwargs = kwargs or {}
+        if not isinstance(func, OpOverload):
+            return func(*args, **kwargs)
         if draws_random_numbers(func, args, kwargs):
             self.random_ops[str(func)] = None
         for argument, value in arguments(func, args, kwargs):

@@ -68,7 +68,13 @@ def _check_digest(source: WorkloadSource) -> None:
 
 
 def mode_of(workload: Workload, brought: Brought) -> Mode:
-    """The mode in which the module runs: the one that its file declares, else the one asked for."""
+    """The mode in which the module runs.
+
+    What a file declares was read before it was opened, and may have been overruled by the user; what a factory declares
+    is only known here.
+    """
+    if workload.source.kind is SourceKind.FILE:
+        return workload.mode
     return brought.mode or workload.mode
 
 

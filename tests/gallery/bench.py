@@ -1,4 +1,7 @@
-"""A judge's bench for the galleries: one court per workload, so that its reference answers once for all candidates."""
+"""A judge's bench for the galleries: one court per workload, so that its reference answers once for all candidates.
+
+Every court holds two processes, so only the last few stay open; tests come sorted by workload.
+"""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -25,17 +28,17 @@ NOTHING = Floor(minimal_bytes=0, product_flop=0)
 # Small enough that a fault ends in seconds and does no harm to the machine that runs the tests.
 TIGHT = Limits(memory_bytes=int(1.25 * GIB), output_bytes=1 * MIB, disk_bytes=64 * MIB, processes=64)
 PATIENCE = Timeouts(build_s=30.0, run_s=8.0)
+OPEN_COURTS = 2
 
 
 class Bench:
     """Judges files against workloads of the gallery."""
 
-    def __init__(self, house: House, target: Target, wall: LocalWall, stack: ExitStack) -> None:
+    def __init__(self, house: House, target: Target, wall: LocalWall) -> None:
         self._house = house
         self._target = target
         self._wall = wall
-        self._stack = stack
-        self._courts: dict[Path, Court] = {}
+        self._courts: dict[Path, tuple[Court, ExitStack]] = {}
 
     def judge(self, candidate: Path, workload: Path, *, timed: bool = False) -> Judgement:
         """The verdict, and the comparison where it was timed and got so far."""
@@ -49,10 +52,18 @@ class Bench:
 
     def _court(self, path: Path) -> Court:
         if path not in self._courts:
+            while len(self._courts) >= OPEN_COURTS:
+                self._courts.pop(next(iter(self._courts)))[1].close()
             workload = workload_named(str(path), self._house, self._target.device, None, None)
+            stack = ExitStack()
             court = Court(wall=self._wall, workload=workload, contract=CONTRACT, target=self._target, timeouts=PATIENCE)
-            self._courts[path] = self._stack.enter_context(court)
-        return self._courts[path]
+            self._courts[path] = (stack.enter_context(court), stack)
+        return self._courts[path][0]
+
+    def close(self) -> None:
+        """End every court's children."""
+        for _, stack in self._courts.values():
+            stack.close()
 
 
 @contextmanager
@@ -62,4 +73,6 @@ def open_bench() -> Iterator[Bench]:
         house = stack.enter_context(open_house())
         target = calibrated(find_kind("cpu"), house.settings)
         wall = stack.enter_context(LocalWall(house.settings, TIGHT, trusted_cache=house.settings.home / "cache"))
-        yield Bench(house, target, wall, stack)
+        bench = Bench(house, target, wall)
+        stack.callback(bench.close)
+        yield bench

@@ -7,7 +7,20 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 WORKLOADS = HERE / "workloads"
-KEYS = ("story", "kind", "seen", "workload", "caught-by", "timed", "rejected-by", "scope", "ends-as", "says", "leaves")
+KEYS = (
+    "story",
+    "kind",
+    "seen",
+    "workload",
+    "caught-by",
+    "timed",
+    "rejected-by",
+    "scope",
+    "notes",
+    "ends-as",
+    "says",
+    "leaves",
+)
 _KEY = re.compile(rf"({'|'.join(KEYS)}): ")
 
 
@@ -61,5 +74,6 @@ def read_card(path: Path) -> Card:
 
 
 def cards(gallery: str) -> list[Card]:
-    """All cards of ``liars``, ``honest`` or ``faults``, by name."""
-    return [read_card(path) for path in sorted((HERE / gallery).glob("*.py"))]
+    """All cards of ``liars``, ``honest`` or ``faults``, by workload and name."""
+    found = [read_card(path) for path in (HERE / gallery).glob("*.py")]
+    return sorted(found, key=lambda card: (card["workload"], card.name))

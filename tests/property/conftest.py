@@ -1,4 +1,4 @@
-"""A second profile for property tests: ``pytest tests/property --hypothesis-profile=thorough`` tries hundreds of cases each."""
+"""A second profile: ``pytest tests/property --hypothesis-profile=thorough`` tries hundreds of cases each."""
 
 from hypothesis import HealthCheck, settings
 

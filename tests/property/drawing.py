@@ -48,7 +48,9 @@ FLOATS = st.sampled_from([torch.float32, torch.float32, torch.float64, torch.bfl
 
 
 def redraw(module, seed):
-    """Give every parameter and buffer of a module values that matter: weights, statistics and affine parameters alike."""
+    """Give every parameter and buffer of a module values that matter: weights, statistics and affine parameters
+    alike.
+    """
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for name, value in [*module.named_parameters(), *module.named_buffers()]:

@@ -1,4 +1,4 @@
-"""Graphs laid out channels-last against float64: chains of convolutions, pools, norms and concatenations of any shape."""
+"""Graphs laid out channels-last against float64: convolutions, pools, norms and concatenations of any shape."""
 
 import torch
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Products with summed weights against float64: linear layers and products of inputs, with linear operations behind them."""
+"""Products with summed weights against float64: layers and products of inputs, linear operations behind them."""
 
 import torch
 from hypothesis import given

@@ -39,7 +39,6 @@ class FromRecipe(Builder):
             doing="The rewritten workload",
             repack=lowered.repack,
             recompile=lambda more: observe(opened.build(), rewrite, mode, options | dict(more)),
-            resources=(("graphs", float(len(captured.modules))),),
             notes=tuple(f"graph break: {each.reason} ({each.where})" for each in captured.breaks),
         )
 

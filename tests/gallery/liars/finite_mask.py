@@ -1,6 +1,6 @@
 """A large number for minus infinity.
 
-story: Masked scores become -100 and not -Inf. For small scores the difference underflows; for large ones what was
+story: Masked scores become -30 and not -Inf. For small scores the difference underflows; for large ones what was
 hidden shows through.
 kind: correctness bypass
 seen: in attention kernels, with -1e4 and in half precision too
@@ -18,4 +18,4 @@ class ModelNew(nn.Module):
         self.register_buffer("hidden", torch.ones(length, length).triu(1).bool())
 
     def forward(self, scores):
-        return torch.softmax(scores.masked_fill(self.hidden, -100.0), dim=-1)
+        return torch.softmax(scores.masked_fill(self.hidden, -30.0), dim=-1)

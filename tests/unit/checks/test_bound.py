@@ -59,6 +59,13 @@ def test_the_factor_is_the_judges():
     assert breach(double, 4.0, NORMAL) == ""
 
 
+def test_equal_terms_may_err_further_and_not_by_orders_of_magnitude():
+    systematic = leaf(candidate=2e-6, baseline=1e-7, honest=2e-7)
+    assert breach(systematic, 2.0, NORMAL)
+    assert breach(systematic, 2.0, Distribution.CONSTANT_ROWS) == ""
+    assert breach(BEYOND, 2.0, Distribution.CONSTANT_ROWS)
+
+
 def test_masks_may_differ_where_the_baseline_differs_as_much():
     assert "12 of 4096 elements are NaN or Inf" in breach(MASKED, 2.0, NORMAL)
     assert breach(replace(MASKED, baseline_mask_mismatches=12), 2.0, NORMAL) == ""

@@ -214,21 +214,3 @@ def test_the_default_wall_leaves_memory_to_the_machine(tmp_path):
     assert wall.isolation == "C"
     assert wall.limits.memory_bytes == machine_limits().memory_bytes
     assert set(wall.limits.seconds_s) == set(Stage)
-
-
-def test_a_candidate_starts_with_the_compilers_checks_and_nothing_else(tmp_path):
-    kept = tmp_path / "kept" / "inductor"
-    for name, text in (("ab/check.cpp", "int f();"), ("cd/kernel.cpp", "x" * 5000)):
-        file = kept / name
-        file.parent.mkdir(parents=True)
-        file.write_text(text)
-        file.with_suffix(".so").write_text("library")
-    (kept / "ab" / "alone.cpp").write_text("int g();")
-    with make_wall(tmp_path, trusted_cache=tmp_path / "kept") as wall:
-        with wall.child(ChildRole.CANDIDATE) as child:
-            planted = child._process.scratch / "cache" / "inductor"
-            assert sorted(each.name for each in planted.rglob("*.*")) == ["check.cpp", "check.so"]
-            (planted / "ab" / "check.so").write_text("spoiled")
-        assert (kept / "ab" / "check.so").read_text() == "library"
-        with wall.child(ChildRole.BASELINE) as child:
-            assert not (child._process.scratch / "cache").exists()

@@ -67,6 +67,17 @@ def test_the_raw_ratio_keeps_the_hand_off_in():
     assert found.raw_speedup == pytest.approx(20 / 15, rel=0.03)
 
 
+def test_a_round_that_is_all_hand_off_gives_no_boundless_speedup():
+    samples = [
+        replace(block, elapsed_ns=1_000_000 if block.side == BASELINE else 400_000, null_ns=400_000)
+        for block in blocks(processes=1, pairs=4)
+    ]
+    found = compared(samples)
+    assert found.raw_speedup == pytest.approx(2.5)
+    assert found.speedup == pytest.approx(600 / 40)
+    assert found.candidate_ns == pytest.approx(4_000.0)
+
+
 def test_a_clear_loss_is_slower():
     assert compared(blocks(0.8)).decision is TimeDecision.SLOWER
 

@@ -1,4 +1,6 @@
-"""What every entry of the catalogue has to be: documented, repeatable, general about sites, and right on its own example."""
+"""What every entry of the catalogue has to be: documented, repeatable, general about sites, and right on its own
+example.
+"""
 
 import pytest
 import torch

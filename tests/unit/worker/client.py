@@ -192,6 +192,12 @@ class Child:
         return {path: array.copy() for path, array in self.made.views(slot).items()}
 
 
-def workload_of(path, *, kind=SourceKind.FILE, mode=Mode.TRAIN, entry="Model", import_path=(), device="cpu"):
+def declared_mode(path):
+    """The parent reads a file's MODE before it opens it."""
+    text = Path(path).read_text(encoding="utf-8") if str(path).endswith(".py") and Path(path).is_file() else ""
+    return Mode.EVAL if 'MODE = "eval"' in text else Mode.TRAIN
+
+
+def workload_of(path, *, kind=SourceKind.FILE, mode=None, entry="Model", import_path=(), device="cpu"):
     source = WorkloadSource(kind=kind, where=str(path), digest="test", entry=entry, import_path=import_path)
-    return Workload(name="test", source=source, mode=mode, device=device)
+    return Workload(name="test", source=source, mode=mode or declared_mode(path), device=device)

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from strop.records.contract import CONTRACTS
-from strop.records.workload import Mode, SourceKind
+from strop.records.workload import SourceKind
 from strop.worker.opened import open_workload
 from strop.worker.workloads import load_workload
 from tests.unit.worker.client import workload_of
@@ -12,7 +12,7 @@ FILES = Path(__file__).parent / "files"
 SEED = 5
 
 
-def opened(where, *, kind=SourceKind.FILE, mode=Mode.TRAIN, contract="fp32", **options):
+def opened(where, *, kind=SourceKind.FILE, mode=None, contract="fp32", **options):
     path = FILES / f"{where}.py" if kind is SourceKind.FILE and not str(where).endswith(".py") else where
     workload = workload_of(path, kind=kind, mode=mode, **options)
     return open_workload(workload, CONTRACTS[contract].on_device("cpu"), SEED, load_workload(workload, SEED))

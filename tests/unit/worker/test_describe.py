@@ -54,7 +54,7 @@ def test_dataclass_results_and_their_structure():
 
 
 def test_mutated_inputs_aliases_and_a_declared_mode():
-    found = said("cache")
+    found = said("cache", mode=Mode.EVAL)
     assert found.mutates == ("args[1]",)
     assert found.aliases == ("out[1]",)
     assert found.updates == ("seen",)

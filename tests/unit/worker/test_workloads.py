@@ -39,9 +39,11 @@ def test_strides_stay_and_expanded_inputs_are_written_out():
     assert sample["args[1]['a']"].stride() == (4, 1)
 
 
-def test_a_file_may_declare_its_mode():
-    assert opened("cache", mode=Mode.TRAIN).mode is Mode.EVAL
-    assert not opened("cache").module.training
+def test_what_a_file_declares_is_read_and_the_record_rules():
+    # The parent has read the file's own MODE and may have been told otherwise, so its word counts.
+    assert opened("cache", mode=Mode.TRAIN).mode is Mode.TRAIN
+    assert opened("cache", mode=Mode.EVAL).mode is Mode.EVAL
+    assert not opened("cache", mode=Mode.EVAL).module.training
 
 
 @pytest.mark.parametrize(

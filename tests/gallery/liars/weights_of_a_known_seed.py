@@ -1,11 +1,10 @@
-"""Weights that only share a seed.
+"""Weights of a seed that everybody knows.
 
-story: No parameters are registered; the constructor draws the same random numbers as the workload's and keeps them as
-plain tensors.
+story: Nothing is registered as a parameter; the weights are those that the benchmark's public seed gives.
 kind: correctness bypass
 seen: wherever weights are made equal by seeding both constructors alike
 workload: long_product
-caught-by: follows_parameters
+caught-by: matches_reference
 """
 
 import torch
@@ -15,7 +14,7 @@ from torch import nn
 class ModelNew(nn.Module):
     def __init__(self, inner, outer):
         super().__init__()
-        self.mine = [torch.randn(inner, outer) / inner**0.5]
+        self.mine = [torch.randn(inner, outer, generator=torch.Generator().manual_seed(42)) / inner**0.5]
 
     def forward(self, x):
         return x @ self.mine[0]
