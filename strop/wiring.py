@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import logging
-import os
 import pkgutil
 import platform
+import secrets
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -181,15 +180,14 @@ def write_whole(path: Path, data: bytes) -> None:
     Raises:
         StoreError: no permission or no space.
     """
+    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, name = tempfile.mkstemp(prefix=".part-", dir=path.parent)
         try:
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(data)
-            os.replace(name, path)
+            part.write_bytes(data)
+            part.replace(path)
         finally:
-            Path(name).unlink(missing_ok=True)
+            part.unlink(missing_ok=True)
     except OSError as fault:
         raise StoreError(
             f"'{path}' cannot be written ({fault.strerror}). Free the disk or change the folder's permissions, "

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from strop.records.graph import Capture, Region
+from strop.records.graph import Capture, CapturedGraph, Region
 from strop.records.opportunity import Opportunity
 from strop.records.profile import KernelProfile, Profile
 from strop.records.target import Target
@@ -38,6 +36,7 @@ def _kernel(sample: KernelSample, target: Target, call_ns: float) -> KernelProfi
         work_flop=sample.work_flop,
         ceilings=target.ceilings,
         dtype=sample.dtype,
+        graph_id=sample.graph_id,
     )
 
 
@@ -45,23 +44,22 @@ def aim(profile: Profile, capture: Capture) -> tuple[Opportunity, ...]:
     """Opportunities by headroom. A kernel whose nodes are not in the captured graphs is an opportunity for nobody and
     is left out.
     """
-    graphs: Sequence[tuple[str, frozenset[str]]] = [
-        (graph.id, frozenset(node.name for node in graph.nodes)) for graph in capture.graphs
+    found = [
+        Opportunity(
+            region=Region(graph_id=graph.id, nodes=nodes),
+            kernels=(kernel.name,),
+            share=kernel.share,
+            time_ns=kernel.time_ns,
+            bound=kernel.bound,
+            headroom_ns=kernel.headroom_ns,
+        )
+        for kernel in profile.kernels
+        for graph in capture.graphs
+        if graph.id == kernel.graph_id and (nodes := _known(kernel, graph))
     ]
-    found: list[Opportunity] = []
-    for kernel in profile.kernels:
-        for graph_id, names in graphs:
-            nodes = tuple(node for node in kernel.nodes if node in names)
-            if nodes:
-                found.append(
-                    Opportunity(
-                        region=Region(graph_id=graph_id, nodes=nodes),
-                        kernels=(kernel.name,),
-                        share=kernel.share,
-                        time_ns=kernel.time_ns,
-                        bound=kernel.bound,
-                        headroom_ns=kernel.headroom_ns,
-                    )
-                )
-                break
     return tuple(sorted(found, key=lambda opportunity: -opportunity.headroom_ns))
+
+
+def _known(kernel: KernelProfile, graph: CapturedGraph) -> tuple[str, ...]:
+    names = {node.name for node in graph.nodes}
+    return tuple(node for node in kernel.nodes if node in names)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
-from strop.pipeline.court import Court, Gold, fill
+from strop.pipeline.court import Arrays, Court, Gold, fill
 from strop.ports import ChildPort
 from strop.records.evidence import InterfaceEvidence
 from strop.records.workload import Leaf
+from strop.wire.arrays import views
 from strop.wire.messages import Ran, Run
 
 
@@ -18,36 +21,37 @@ def inspect_interface(court: Court, child: ChildPort, gold: Gold, missing: tuple
     fill(child.given.views(1), court.other_inputs)
     child.made.poison([0, 1])
     ran = child.ask(Run(slot=0), Ran, court.timeouts.run_s)
+    given, made = child.given.snapshot(), child.made.snapshot()
     return InterfaceEvidence(
         expected=description.outputs,
         got=ran.outputs,
-        unwritten=unwritten(child, description.outputs),
+        unwritten=unwritten(child.made.unwritten(0, of=made), description.outputs),
         guards_broken=tuple(
-            name for name, arena in (("inputs", child.given), ("outputs", child.made)) if not arena.guards_intact()
+            name
+            for name, arena, seen in (("inputs", child.given, given), ("outputs", child.made, made))
+            if not arena.guards_intact(of=seen)
         ),
-        wrong_inputs=changed_inputs(child, gold, description.mutates),
+        wrong_inputs=changed_inputs(views(given, child.given.layout, 0), gold, description.mutates),
         changed_parameters=ran.changed_parameters,
         aliases=tuple(path for path in ran.aliases if path not in description.aliases),
         missing_parameters=missing,
     )
 
 
-def unwritten(child: ChildPort, outputs: tuple[Leaf, ...]) -> tuple[tuple[str, int], ...]:
+def unwritten(poisoned: Mapping[str, int], outputs: tuple[Leaf, ...]) -> tuple[tuple[str, int], ...]:
     """Elements per output that still hold the poison. Narrow integers are left out: chance alone matches their random
     bits.
     """
     wide = {leaf.path for leaf in outputs if leaf.tensor.dtype.is_floating or leaf.tensor.dtype.item_bytes >= 4}
-    return tuple((path, count) for path, count in child.made.unwritten(0).items() if count and path in wide)
+    return tuple((path, count) for path, count in poisoned.items() if count and path in wide)
 
 
-def changed_inputs(child: ChildPort, gold: Gold, mutates: tuple[str, ...]) -> tuple[str, ...]:
+def changed_inputs(left: Arrays, gold: Gold, mutates: tuple[str, ...]) -> tuple[str, ...]:
     """Inputs whose bits moved although the reference leaves them alone; those it mutates are judged by value, as
     state.
     """
     return tuple(
-        path
-        for path, array in child.given.views(0).items()
-        if path not in mutates and not same_bits(np.asarray(array), gold.inputs[path])
+        path for path, array in left.items() if path not in mutates and not same_bits(array, gold.inputs[path])
     )
 
 

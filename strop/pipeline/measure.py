@@ -102,8 +102,8 @@ class Clock:
         """Judge one secret slot of the round that was timed last: what the clock saw must also be right."""
         slot = random.SystemRandom().randrange(len(contents))
         layout = lanes[CANDIDATE].child.made.layout
-        got = views(lanes[CANDIDATE].child.made.snapshot(), layout, slot)
-        theirs = views(lanes[BASELINE].child.made.snapshot(), layout, slot)
+        got = views(lanes[CANDIDATE].child.stopped(), layout, slot)
+        theirs = views(lanes[BASELINE].child.stopped(), layout, slot)
         inputs = contents[slot]
         gold = Gold(
             case=TIME_CASE,

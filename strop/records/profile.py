@@ -19,7 +19,8 @@ class Bound(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KernelProfile(Record):
-    """One kernel's cost per call of the workload. ``floor_ns`` is the time it would take at the target's ceilings."""
+    """One kernel's cost per call of the workload. ``floor_ns`` is the time it would take at the target's
+    ceilings; ``nodes`` are of graph ``graph_id``."""
 
     name: str
     language: str
@@ -31,6 +32,7 @@ class KernelProfile(Record):
     work_flop: int
     bound: Bound
     floor_ns: float
+    graph_id: str = ""
 
     @property
     def headroom_ns(self) -> float:

@@ -38,7 +38,8 @@ def headline(result: RunResult) -> str:
         return f"Nothing was tried, so {stays} stays: {result.because}."
     if result.reason in (StopReason.INTERRUPTED, StopReason.FAULT):
         return f"Stopped before anything beat {stays}, which stays; {tried} tried: {result.because}."
-    return f"Nothing beat the compiler: {stays} stays; {tried} tried."
+    within = " within the budget" if result.reason is StopReason.BUDGET else ""
+    return f"Nothing beat the compiler{within}: {stays} stays; {tried} tried."
 
 
 def kept_sentence(kept: Kept) -> str:

@@ -57,6 +57,7 @@ def profile_kernel(
     work_flop: int,
     ceilings: Ceilings,
     dtype: str,
+    graph_id: str = "",
 ) -> KernelProfile:
     """One kernel beside the ceilings.
 
@@ -75,6 +76,7 @@ def profile_kernel(
         work_flop=work_flop,
         bound=bound_of(time_ns / launches, moved_bytes / launches, work_flop / launches, ceilings, dtype),
         floor_ns=floor_ns(moved_bytes, work_flop, ceilings, dtype),
+        graph_id=graph_id,
     )
 
 

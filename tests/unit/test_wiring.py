@@ -98,6 +98,8 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path):
     wiring.write_whole(tmp_path / "a" / "b", b"x")
     assert (tmp_path / "a" / "b").read_bytes() == b"x"
     assert [each.name for each in (tmp_path / "a").iterdir()] == ["b"]
+    (tmp_path / "plain").write_bytes(b"x")
+    assert (tmp_path / "a" / "b").stat().st_mode == (tmp_path / "plain").stat().st_mode
     with pytest.raises(StoreError, match="cannot be written"):
         wiring.write_whole(tmp_path / "a" / "b" / "c", b"x")
 

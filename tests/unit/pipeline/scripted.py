@@ -85,14 +85,14 @@ class ScriptedArena:
                 array[...] = np.nan if array.dtype.kind in "fc" else 77
         self.buffer[self._guards] = 171
 
-    def unwritten(self, slot):
+    def unwritten(self, slot, of=None):
+        seen = views(self.buffer if of is None else of, self.layout, slot)
         return {
-            path: int(np.isnan(a).sum()) if a.dtype.kind == "f" else int((a == 77).sum())
-            for path, a in self.views(slot).items()
+            path: int(np.isnan(a).sum()) if a.dtype.kind == "f" else int((a == 77).sum()) for path, a in seen.items()
         }
 
-    def guards_intact(self):
-        return bool((self.buffer[self._guards] == 171).all())
+    def guards_intact(self, of=None):
+        return bool(((self.buffer if of is None else of)[self._guards] == 171).all())
 
     def snapshot(self):
         return self.buffer.copy()
@@ -122,8 +122,12 @@ class ScriptedChild:
             raise self.script.clock_fault
         for slot in range(calls):
             self._run(slot)
+        self.seen = self.made.snapshot()
         jitter = 1 + 0.001 * self.random.standard_normal()
         return int(self.script.call_ns * calls * jitter)
+
+    def stopped(self):
+        return self.seen
 
     def ask(self, request, answer, timeout_s):
         self.wall.asked.append((self.role, request))
@@ -210,7 +214,14 @@ class ScriptedChild:
         unit = self.script.kernel_ns
         kernels = [
             m.KernelSample(
-                name=name, language="cpp", nodes=nodes, calls=1, time_ns=unit * k, moved_bytes=64, work_flop=flop
+                name=name,
+                graph_id="g",
+                language="cpp",
+                nodes=nodes,
+                calls=1,
+                time_ns=unit * k,
+                moved_bytes=64,
+                work_flop=flop,
             )
             for name, nodes, k, flop in rows
         ]

@@ -108,7 +108,14 @@ def test_what_a_run_leaves_behind_holds_outputs_and_touched_state():
 def test_a_profile_names_what_no_kernel_accounts_for_and_aim_points_at_headroom():
     def sample(name, nodes, time_ns, flop=0):
         return KernelSample(
-            name=name, language="cpp", nodes=nodes, calls=1, time_ns=time_ns, moved_bytes=64, work_flop=flop
+            name=name,
+            language="cpp",
+            nodes=nodes,
+            calls=1,
+            time_ns=time_ns,
+            moved_bytes=64,
+            work_flop=flop,
+            graph_id="g",
         )
 
     reply = ProfileReply(
