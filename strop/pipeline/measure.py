@@ -149,22 +149,21 @@ def compare(
     clock = Clock(court=court, conditions=conditions)
     ratios: list[float] = []
     rate = FALSE_FASTER_RATE
-    kernels: list[float] = []
+    kernel_speedup = None
     for process in range(processes):
         with ExitStack() as stack:
             baseline, candidate = lanes(stack, process)
             rate = clock.time_pairs(baseline, candidate, call_time_ns(court, baseline), looks, process)
             memory = memory_ratio(court, baseline, candidate)
             ratios += [memory] if memory is not None else []
-            if processes > 1:
-                kernel = kernel_ratio(court, baseline, candidate)
-                kernels += [kernel] if kernel is not None else []
+            if process == 0 and processes > 1:
+                kernel_speedup = kernel_ratio(court, baseline, candidate)
     comparison = compare_blocks(
         clock.blocks,
         baseline=court.baseline_mode,
         conditions=(conditions,),
         false_faster_rate=rate if processes == 1 else FALSE_FASTER_RATE,
-        kernel_speedup=statistics.median(kernels) if kernels else None,
+        kernel_speedup=kernel_speedup,
         peak_memory_ratio=statistics.median(ratios) if ratios else None,
     )
     return comparison, tuple(clock.graded)
