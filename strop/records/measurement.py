@@ -31,8 +31,9 @@ class Conditions(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block(Record):
-    """``calls`` calls timed as one from outside. ``side`` is BASELINE or CANDIDATE. ``elapsed_ns`` is raw; ``null_ns`` the hand-off cost of the null
-    worker for the same block.
+    """``calls`` calls timed as one from outside. ``side`` is BASELINE or CANDIDATE.
+
+    ``elapsed_ns`` is raw; ``null_ns`` the hand-off cost of the null worker for the same block.
     """
 
     side: str

@@ -11,16 +11,13 @@ from numpy.typing import NDArray
 
 from strop.records.measurement import BASELINE, CANDIDATE, Block, Comparison, Conditions, TimeDecision
 from strop.stats.noise import noise_ratio
+from strop.stats.rounds import call_ns, raw_ns
 from strop.stats.student import student_quantile
 
 RESAMPLES = 2000
 INTERVAL = 0.95
 LEAST_SPEEDUP = 1.01
 FALSE_FASTER_RATE = 0.01
-
-# A round that is nearly all hand-off says little about calls: a speed-up must not rest on the difference of two nearly
-# equal numbers, so no more than this share of a round is ever subtracted.
-LARGEST_HAND_OFF_SHARE = 0.9
 
 LogRatios = NDArray[np.float64]
 
@@ -74,16 +71,6 @@ def one_condition(conditions: Iterable[Conditions]) -> Conditions:
                 f"These samples were taken under different conditions ({difference}); measure both sides together."
             )
     return known[0]
-
-
-def raw_ns(block: Block) -> float:
-    """Time of one call with nothing subtracted, at least one nanosecond."""
-    return max(1.0, block.elapsed_ns / block.calls)
-
-
-def call_ns(block: Block) -> float:
-    """Time of one call, hand-off subtracted up to ``LARGEST_HAND_OFF_SHARE`` of the round."""
-    return max(block.call_ns, (1 - LARGEST_HAND_OFF_SHARE) * raw_ns(block))
 
 
 def pair_log_ratios(blocks: Sequence[Block], *, raw: bool = False) -> tuple[LogRatios, ...]:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from strop.records.measurement import BASELINE, Block
+from strop.stats.rounds import call_ns
 from strop.stats.student import normal_quantile, student_quantile
 
 # A normal deviate's standard deviation over its median absolute deviation.
@@ -20,7 +21,7 @@ def _baseline_steps(blocks: Sequence[Block]) -> NDArray[np.float64]:
     by_process: dict[int, list[float]] = {}
     for block in blocks:
         if block.side == BASELINE:
-            by_process.setdefault(block.process, []).append(math.log(block.call_ns))
+            by_process.setdefault(block.process, []).append(math.log(call_ns(block)))
     steps = [np.diff(np.array(logs)) for logs in by_process.values()]
     return np.concatenate(steps) if steps else np.zeros(0)
 

@@ -1,7 +1,7 @@
 """Weights that cannot be handed in.
 
-story: They are no parameters, so nobody can copy new ones in; they come from the constructor, drawn as the workload draws
-them. It is built again for every draw, and the verdict says how it was matched.
+story: They are no parameters, so nobody can copy new ones in; they come from the constructor, drawn as the workload
+draws them. The verdict says how they were matched.
 rejected-by: loading by name
 workload: long_product
 notes: matched by seed
