@@ -8,7 +8,7 @@ import platform
 import secrets
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
@@ -31,6 +31,7 @@ from strop.storage.places import artefacts_folder
 from strop.targets import SHELF as TARGETS
 from strop.targets._base import TargetKind
 from strop.wire.codec import CodecError, decode, encode
+from strop.wire.messages import ChildRole
 
 LOG = logging.getLogger("strop.wiring")
 Say = Callable[[str], None]
@@ -159,7 +160,7 @@ def open_stations(
 ) -> Iterator[tuple[LocalStations, WallPort]]:
     """The line on this machine, and the wall behind which it works; both are closed on leaving."""
     conditions = conditions_of(target, request.contract.name)
-    wall = open_wall(house.settings, target)
+    wall = open_wall(house.settings, target, ahead=(ChildRole.CANDIDATE, ChildRole.BASELINE))
     with (
         wall,
         LocalStations(wall=wall, workload=workload, target=target, request=request, conditions=conditions) as stations,
@@ -167,10 +168,14 @@ def open_stations(
         yield stations, wall
 
 
-def open_wall(settings: Settings, target: Target) -> LocalWall:
+def open_wall(settings: Settings, target: Target, ahead: Collection[ChildRole] = (ChildRole.CANDIDATE,)) -> LocalWall:
     """Children of this machine; reference and baseline keep their compile caches from run to run."""
     return LocalWall(
-        settings, threads=target.threads, trusted_cache=settings.home / "cache", extra=dict(settings.compilers)
+        settings,
+        threads=target.threads,
+        trusted_cache=settings.home / "cache",
+        ahead=ahead,
+        extra=dict(settings.compilers),
     )
 
 

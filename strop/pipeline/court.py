@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Generator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any
@@ -157,6 +157,10 @@ class Court:
         self._baseline = None
         self._golds.clear()
         self.baseline_mode = mode
+
+    def device(self) -> AbstractContextManager[None]:
+        """Exclusive use of the device: around what runs on it, never around what only builds."""
+        return self.wall.device_lock(self.target.device)
 
     def open(self, child: ChildPort) -> None:
         """Have a child load the workload's code under the contract."""

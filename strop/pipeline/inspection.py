@@ -20,6 +20,8 @@ def inspect_interface(court: Court, child: ChildPort, gold: Gold, missing: tuple
     fill(child.given.views(0), gold.inputs)
     fill(child.given.views(1), court.other_inputs)
     child.made.poison([0, 1])
+    # The other slot first: only a call that had a predecessor can be caught handing back the same memory again.
+    child.ask(Run(slot=1), Ran, court.timeouts.run_s)
     ran = child.ask(Run(slot=0), Ran, court.timeouts.run_s)
     given, made = child.given.snapshot(), child.made.snapshot()
     return InterfaceEvidence(

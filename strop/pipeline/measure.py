@@ -61,7 +61,7 @@ class Clock:
         source = supply(court)
         judged = set(random.SystemRandom().sample(range(looks.looks[0]), min(GRADED_PAIRS, looks.looks[0])))
         null = lane(court, court.null, slots)
-        warm = [source.contents(slot) for slot in range(slots)]
+        warm = source.round(slots)
         for warmed in (*lanes.values(), null):
             warmed.block(warm, court.timeouts.run_s)
         done = 0
@@ -80,7 +80,7 @@ class Clock:
         self, lanes: dict[str, Lane], null: Lane, source: Supply, pair: int, process: int, *, judged: bool
     ) -> None:
         slots = null.slots
-        contents = [source.contents(slot) for slot in range(slots)]
+        contents = source.round(slots)
         timeout_s = self.court.timeouts.run_s
         null_ns = null.block(contents, timeout_s)
         for side in ORDER:
@@ -131,9 +131,7 @@ def call_time_ns(court: Court, child: ChildPort, rounds: int = 3) -> float:
     slots = 4
     clocked = lane(court, child, slots)
     source = supply(court)
-    times = [
-        clocked.block([source.contents(slot) for slot in range(slots)], court.timeouts.run_s) for _ in range(rounds + 1)
-    ]
+    times = [clocked.block(source.round(slots), court.timeouts.run_s) for _ in range(rounds + 1)]
     return statistics.median(times[1:]) / slots
 
 
@@ -153,6 +151,7 @@ def compare(
     for process in range(processes):
         with ExitStack() as stack:
             baseline, candidate = lanes(stack, process)
+            stack.enter_context(court.device())
             rate = clock.time_pairs(baseline, candidate, call_time_ns(court, baseline), looks, process)
             memory = memory_ratio(court, baseline, candidate)
             ratios += [memory] if memory is not None else []

@@ -46,17 +46,22 @@ class Supply:
     leaves: Sequence[Leaf]
     random: np.random.Generator = field(default_factory=np.random.default_rng)
 
-    def contents(self, slot: int) -> Arrays:
-        """Inputs for one call."""
-        base = self.draws[(slot + int(self.random.integers(len(self.draws)))) % len(self.draws)]
-        return {leaf.path: self._renewed(leaf, base) for leaf in self.leaves}
+    def round(self, slots: int) -> list[Arrays]:
+        """Inputs for ``slots`` calls."""
+        first = int(self.random.integers(len(self.draws)))
+        bases = [self.draws[(first + slot) % len(self.draws)] for slot in range(slots)]
+        columns = {leaf.path: self._renewed(leaf, [base[leaf.path] for base in bases]) for leaf in self.leaves}
+        return [{path: column[slot] for path, column in columns.items()} for slot in range(slots)]
 
-    def _renewed(self, leaf: Leaf, base: Arrays) -> np.ndarray:
-        array = base[leaf.path]
+    def _renewed(self, leaf: Leaf, arrays: list[np.ndarray]) -> list[np.ndarray]:
+        size = arrays[0].size
         free = leaf.tensor.dtype.is_floating and (leaf.domain is None or leaf.domain.kind in _ROLLABLE)
-        if not free or array.size < 2:
-            return array
-        return np.roll(array.reshape(-1), int(self.random.integers(array.size))).reshape(array.shape)
+        if not free or size < 2:
+            return arrays
+        # No offset twice, as far as the tensor has that many.
+        offsets = self.random.choice(size, len(arrays), replace=size < len(arrays))
+        rolled = (np.roll(array.reshape(-1), offset) for array, offset in zip(arrays, offsets, strict=True))
+        return [array.reshape(arrays[0].shape) for array in rolled]
 
 
 _ROLLABLE = (DomainKind.REAL, DomainKind.FINITE, DomainKind.POSITIVE, DomainKind.PROBABILITY)

@@ -103,8 +103,7 @@ class LocalStations:
 
     def baselines(self) -> BaselinesMeasured:
         """What has to be beaten."""
-        with self.wall.device_lock(self.target.device):
-            found = survey.baselines(self.court, self.request.baselines)
+        found = survey.baselines(self.court, self.request.baselines)
         if not found.best:
             raise WorkloadInconclusive(
                 "No baseline could be built: " + "; ".join(f"{mode}: {why}" for mode, why in found.failed)
@@ -123,7 +122,7 @@ class LocalStations:
         """Where the compiler's version spends its time."""
         court = self.court
         court.deliver(court.baseline, 0)
-        with trusted("The baseline could not be profiled"), self.wall.device_lock(self.target.device):
+        with trusted("The baseline could not be profiled"), court.device():
             request = AskProfile(calls=PROFILED_CALLS, target=self.target)
             reply = court.baseline.ask(request, ProfileReply, court.timeouts.build_s)
         profile = build_profile(self.workload.id, self.target, reply)
@@ -156,11 +155,10 @@ class LocalStations:
         minimal_bytes, product_flop = self._costs or (0, 0)
         rules = Rules(contract=self.contract, forbid=self.request.forbid)
         floor = Floor(minimal_bytes=minimal_bytes, product_flop=product_flop)
-        with self.wall.device_lock(self.target.device):
-            if not fresh:
-                return judge(self.court, candidate, rules, self.conditions, floor, SCREENING)
-            with self.new_court() as court:
-                return judge(court, candidate, rules, self.conditions, floor, CONFIRMATION)
+        if not fresh:
+            return judge(self.court, candidate, rules, self.conditions, floor, SCREENING)
+        with self.new_court() as court:
+            return judge(court, candidate, rules, self.conditions, floor, CONFIRMATION)
 
     def decide(self, candidate: Candidate, judgement: Judgement) -> Decision:
         """What becomes of it."""

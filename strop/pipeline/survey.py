@@ -93,7 +93,8 @@ def baselines(court: Court, modes: tuple[str, ...]) -> BaselinesMeasured:
                 children[mode] = court.loaded(stack, ChildRole.BASELINE, CompiledForm(mode=mode))
             except WorkloadInconclusive as fault:
                 failed.append((mode, str(fault)))
-        times = _time_in_turn(court, children)
+        with court.device():
+            times = _time_in_turn(court, children)
     best = min(times, key=lambda mode: times[mode], default="")
     return BaselinesMeasured(call_ns=tuple(times.items()), failed=tuple(failed), best=best)
 
@@ -109,7 +110,7 @@ def _time_in_turn(court: Court, children: dict[str, ChildPort]) -> dict[str, flo
     null = lane(court, court.null, slots)
     rounds: dict[str, list[float]] = {mode: [] for mode in children}
     for turn in range(BASELINE_ROUNDS + 1):
-        contents = [source.contents(slot) for slot in range(slots)]
+        contents = source.round(slots)
         hand_off_ns = null.block(contents, court.timeouts.run_s)
         for mode, clocked in lanes.items():
             elapsed_ns = clocked.block(contents, court.timeouts.run_s)

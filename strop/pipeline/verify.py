@@ -37,6 +37,9 @@ from strop.stats.errors import error_ratio
 from strop.wire.arrays import as_float64
 from strop.wire.messages import Accept, Accepted, Ran, Run
 
+_UNCOUNTED = (Distribution.SPECIAL, Distribution.CONSTANT_ROWS)
+"""Not in the error ratio: on equal terms the error of a sum is the luck of its order, for anybody."""
+
 
 @dataclass(slots=True, kw_only=True)
 class Cascade:
@@ -106,28 +109,23 @@ def verify(court: Court, child: ChildPort, candidate: Candidate, rules: Rules, p
     nothing failed.
     """
     cascade = Cascade(rules=rules)
-    stages: tuple[Callable[[Court, ChildPort, Candidate, Plan, Cascade], bool], ...] = (
-        _policy,
-        _build,
-        _interface,
-        _values,
-        _parameters,
-        _state,
-    )
-    for stage in stages:
-        if not stage(court, child, candidate, plan, cascade):
-            break
+    if not (_policy(candidate, cascade) and _build(court, child, candidate, cascade)):
+        return cascade
+    with court.device():
+        for stage in (_interface, _values, _parameters, _state):
+            if not stage(court, child, candidate, plan, cascade):
+                break
     return cascade
 
 
-def _policy(court: Court, child: ChildPort, candidate: Candidate, plan: Plan, cascade: Cascade) -> bool:
+def _policy(candidate: Candidate, cascade: Cascade) -> bool:
     form = candidate.form
     if isinstance(form, SourceForm):
         cascade.hear(Stage.POLICY, PolicyEvidence(text=form.text, language=form.language))
     return cascade.open
 
 
-def _build(court: Court, child: ChildPort, candidate: Candidate, plan: Plan, cascade: Cascade) -> bool:
+def _build(court: Court, child: ChildPort, candidate: Candidate, cascade: Cascade) -> bool:
     if court.description.random_ops:
         names = ", ".join(court.description.random_ops)
         cascade.object_inconclusive(
@@ -138,7 +136,7 @@ def _build(court: Court, child: ChildPort, candidate: Candidate, plan: Plan, cas
         return False
 
     def load() -> Evidence:
-        court.open(child)
+        open_child(court, child)
         loaded = court.load(child, candidate.form)
         court.map(child, 2)
         return BuildEvidence(seconds_s=loaded.seconds_s, resources=loaded.resources, notes=loaded.notes)
@@ -186,7 +184,7 @@ def _judge_cases(
         evidence = contained(stage, partial(answer, court, child, gold, stage))
         if isinstance(evidence, ValuesEvidence) and case.distribution is Distribution.SPECIAL:
             evidence = _narrow(evidence, candidate, cascade)
-        elif isinstance(evidence, ValuesEvidence) and stage is not Stage.STATE:
+        elif isinstance(evidence, ValuesEvidence) and stage is not Stage.STATE and case.distribution not in _UNCOUNTED:
             cascade.leaves += evidence.leaves
         if not cascade.hear(stage, evidence) or isinstance(evidence, CrashEvidence):
             return False
@@ -217,6 +215,14 @@ def ask_user(court: Court, gold: Gold, got: Arrays) -> bool:
     for path, array in court.reference.made.views(0).items():
         array[...] = as_float64(got[path], kinds[path]) if kinds[path] is DType.BFLOAT16 else got[path]
     return court.reference.ask(Accept(slot=0), Accepted, court.timeouts.gold_s).accepted
+
+
+def open_child(court: Court, child: ChildPort) -> None:
+    """Load the workload's code, which the reference child could load: nothing of the candidate has run so far."""
+    try:
+        court.open(child)
+    except ChildFault as fault:
+        raise ChildFault(replace(fault.evidence, kind=CrashKind.INFRASTRUCTURE)) from fault
 
 
 def contained(stage: Stage, gather: Callable[[], Evidence]) -> Evidence:

@@ -6,7 +6,8 @@ import dataclasses
 import enum
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
+from typing import cast
 
 
 def plain(value: object) -> object:
@@ -16,14 +17,14 @@ def plain(value: object) -> object:
         return {"record": type(value).__name__, **fields}
     if isinstance(value, enum.Enum):
         return value.value
+    if isinstance(value, bytes):
+        return value.hex()
     if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, str | bytes):
-        return value if isinstance(value, str) else value.hex()
-    if isinstance(value, Sequence):
-        return [plain(item) for item in value]
+        return {str(key): plain(item) for key, item in cast("Mapping[object, object]", value).items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in cast("Sequence[object]", value)]
     if isinstance(value, set | frozenset):
-        return sorted(json.dumps(plain(item), sort_keys=True) for item in value)
+        return sorted(json.dumps(plain(item), sort_keys=True) for item in cast("Set[object]", value))
     return value
 
 

@@ -83,7 +83,8 @@ def _parse_step(text: str) -> Step:
 
 def _split(text: str, separator: str) -> list[str]:
     """Split at ``separator`` outside double quotes; blank separators may repeat, others may not leave a hole."""
-    parts, current, quoted, escaped = [], "", False, False
+    parts: list[str] = []
+    current, quoted, escaped = "", False, False
     for char in text:
         if quoted and not escaped and char == "\\":
             escaped = True

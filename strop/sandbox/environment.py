@@ -19,6 +19,7 @@ ALLOCATOR = {
 }
 # Compilers name their temporary folders after the user; one name for all machines keeps them findable.
 USER = "strop"
+MAX_COMPILE_THREADS = 8
 PACKAGE_FOLDER = Path(__file__).resolve().parents[2]
 
 
@@ -67,7 +68,8 @@ def child_environment(
         "TORCHINDUCTOR_CACHE_DIR": str(caches / "inductor"),
         "TRITON_CACHE_DIR": str(caches / "triton"),
         "TORCH_EXTENSIONS_DIR": str(caches / "extensions"),
-        # The compiler's pool of subprocesses would outlive the compilation and take part in the timing.
-        "TORCHINDUCTOR_COMPILE_THREADS": "1",
+        # Threads compile side by side and then rest; a pool of subprocesses would take part in the timing.
+        "TORCHINDUCTOR_COMPILE_THREADS": str(min(MAX_COMPILE_THREADS, len(os.sched_getaffinity(0)))),
+        "TORCH_WARM_POOL": "0",
         MARK: token,
     }

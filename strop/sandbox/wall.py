@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -22,7 +22,7 @@ class LocalWall:
     """Implements `strop.ports.WallPort` with processes of this machine, at isolation grade C: a process, and no more.
 
     ``trusted_cache`` is a folder in which reference and baseline keep their compile caches from run to run; a
-    candidate always has a private one. ``ahead`` starts the next candidate's process before it is asked for.
+    candidate always has a private one. Of the roles ``ahead`` the next process is started before it is asked for.
     ``extra`` joins the environment of every child. Use it as a context, or ``close`` it.
     """
 
@@ -35,7 +35,7 @@ class LocalWall:
         *,
         threads: int | None = None,
         trusted_cache: Path | None = None,
-        ahead: bool = True,
+        ahead: Collection[ChildRole] = (ChildRole.CANDIDATE,),
         extra: Mapping[str, str] | None = None,
         command: Command = worker_command,
     ) -> None:
@@ -50,7 +50,7 @@ class LocalWall:
         )
         if setup.cache is not None:
             setup.cache.heal()
-        self._pool = Pool(setup, ahead=(ChildRole.CANDIDATE,) if ahead else ())
+        self._pool = Pool(setup, ahead=ahead)
         self._leases: dict[str, Lease] = {}
         self._guard = threading.Lock()
 

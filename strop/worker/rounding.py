@@ -14,6 +14,7 @@ Operators that draw random numbers are left alone: their results are never judge
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -30,6 +31,8 @@ Scaling = Callable[[torch.Tensor], torch.Tensor]
 
 _GROWTH = 0.5
 _LEAST_ERROR = 0.5
+# Multipliers of SplitMix64 as signed numbers; products wrap around.
+_MIXING = ((30, 0xBF58476D1CE4E5B9 - 2**64), (27, 0x94D049BB133111EB - 2**64))
 
 
 class Rounding(Widening):
@@ -43,7 +46,7 @@ class Rounding(Widening):
 
     def __init__(self, contract: Contract, own: torch.dtype, seed: int) -> None:
         super().__init__(own)
-        self._generator = torch.Generator().manual_seed(seed)
+        self._random = random.Random(seed)
         self._unit = {
             OpClass.MATMUL: _unit(contract.matmul, own),
             OpClass.CONV: _unit(contract.conv, own),
@@ -95,10 +98,22 @@ class Rounding(Widening):
         if not values.numel():
             return
         finite = torch.where(torch.isfinite(values), values, 0.0)
-        noise = torch.rand(values.shape, generator=self._generator, dtype=torch.float64).sub_(0.5)
+        noise = _drawn_from(finite, self._random.getrandbits(62)).mul_(0.5)
         # From (-1, -1/2) or (1/2, 1): where few elements decide a quantile, a lucky draw must not tighten the bound.
         noise.add_(noise.sign().mul_(_LEAST_ERROR)).mul_(scale(finite)).mul_(relative)
         values.add_(torch.where((finite == 0) | ~torch.isfinite(noise), 0.0, noise))
+
+
+def _drawn_from(values: torch.Tensor, salt: int) -> torch.Tensor:
+    """Numbers from (-1, 1), a function of the values' bits: equal numbers are rounded equally, wherever they stand.
+
+    Independent errors of equal numbers would average out in sums over them, which real ones do not. The hash is the
+    finaliser of G. Steele, D. Lea and C. Flood's SplitMix (OOPSLA 2014).
+    """
+    bits = values.contiguous().view(torch.int64) ^ salt
+    for shift, factor in _MIXING:
+        bits = (bits ^ (bits >> shift)) * factor
+    return ((bits ^ (bits >> 31)) >> 11).double().mul_(2.0**-52)
 
 
 def _listed(func: Any, result: Any) -> Sequence[Any]:
@@ -126,7 +141,8 @@ def _scaling(func: Any, args: Sequence[Any], length: int) -> Scaling:
     if torch.Tag.pointwise in func.tags or name in _MULTIPLICATIVE:
         return torch.abs
     least = _least_scale(name, args, length)
-    return lambda values: _row_scale(values, least)
+    wide = classify(func) is not OpClass.MATMUL
+    return lambda values: _row_scale(values, least, wide=wide)
 
 
 def _largest(size: torch.Tensor, operands: Sequence[torch.Tensor]) -> torch.Tensor:
@@ -136,16 +152,21 @@ def _largest(size: torch.Tensor, operands: Sequence[torch.Tensor]) -> torch.Tens
     return size
 
 
-def _row_scale(values: torch.Tensor, least: float) -> torch.Tensor:
-    """``max(|y|, RMS of the row)``; ``|y|`` alone where no two signs meet, because there nothing has cancelled."""
+def _row_scale(values: torch.Tensor, least: float, *, wide: bool) -> torch.Tensor:
+    """``max(|y|, RMS of the row)``; ``|y|`` alone where no two signs meet, because there nothing has cancelled.
+
+    A row is what shares the left factor of a matrix product; with ``wide`` it is a whole sample, because neighbours in an
+    image can all cancel alike.
+    """
     size = values.abs()
     if least > 0:
         size = size.clamp_min(least)
     if bool((values >= 0).all()) or bool((values <= 0).all()):
         return size
-    whole = values.dim() == 0 or values.shape[-1] == 1
     squares = values.square()
-    mean = squares.mean() if whole else squares.mean(-1, keepdim=True)
+    axes = list(range(1, values.dim())) if wide else [-1]
+    whole = values.dim() == 0 or math.prod(values.shape[axis] for axis in axes) == 1
+    mean = squares.mean() if whole else squares.mean(axes, keepdim=True)
     return torch.maximum(size, mean.sqrt())
 
 

@@ -122,7 +122,7 @@ def test_the_environment_is_ours(tmp_path, monkeypatch):
 
 
 def test_spares_are_fresh_and_end_with_the_wall(tmp_path):
-    with make_wall(tmp_path, ahead=True) as wall:
+    with make_wall(tmp_path, ahead=(ChildRole.CANDIDATE,)) as wall:
         with wall.child(ChildRole.CANDIDATE) as first:
             first.ask(load("nothing"), say.Loaded, 20)
             spare = wall._pool._spares[ChildRole.CANDIDATE]
@@ -136,7 +136,7 @@ def test_spares_are_fresh_and_end_with_the_wall(tmp_path):
 
 
 def test_a_dead_spare_is_replaced(tmp_path):
-    with make_wall(tmp_path, ahead=True) as wall:
+    with make_wall(tmp_path, ahead=(ChildRole.CANDIDATE,)) as wall:
         wall.prepare(ChildRole.REFERENCE)
         spare = wall._pool._spares[ChildRole.REFERENCE]
         spare.kill()
@@ -147,7 +147,7 @@ def test_a_dead_spare_is_replaced(tmp_path):
 
 
 def test_a_lease_starts_nothing_ahead_and_waits_for_what_warms_up(tmp_path):
-    with make_wall(tmp_path, ahead=True) as wall:
+    with make_wall(tmp_path, ahead=(ChildRole.CANDIDATE,)) as wall:
         wall.prepare(ChildRole.CANDIDATE)
         with wall.device_lock("null"):
             spare = wall._pool._spares[ChildRole.CANDIDATE]
