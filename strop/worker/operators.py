@@ -161,6 +161,12 @@ def _conv_length(given: Mapping[str, Any]) -> int:
     return weight.numel() // max(1, weight.shape[0])
 
 
+def is_windowed(args: Sequence[Any]) -> bool:
+    """True for a convolution (given its arguments) whose weight spans more than one position."""
+    weight = args[1] if len(args) > 1 and isinstance(args[1], torch.Tensor) else None
+    return weight is not None and math.prod(weight.shape[2:]) > 1
+
+
 def _pool_length(given: Mapping[str, Any], args: Sequence[Any], result: Any) -> int:
     window = given.get("kernel_size")
     return max(1, math.prod(window)) if isinstance(window, list | tuple) else _shrinkage(args, result)

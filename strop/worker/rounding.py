@@ -3,10 +3,11 @@
 The workload runs in double precision, and every operator's result is moved by one rounding of the contract's
 precision for its class: ``u (1 + sqrt(K) / 2)`` times the size of the result times a random number of either sign
 between a half and one, where K is the length of the sum that the result comes from; what counts as the size is said
-at :func:`_scaling`. Views, copies, gathers, selections and comparisons are exact. Composite operators (norms, softmax,
-attention) are taken apart first, so that cancellation inside them shows. The method is D. S. Parker's Monte-Carlo
-arithmetic (UCLA CSD-970002, 1997); that rounding errors of a sum grow with sqrt(K) is N. J. Higham and T. Mary's
-probabilistic analysis (SIAM J. Sci. Comput. 41, 2019).
+at :func:`_scaling`. Convolutions with a window get three times that, because Winograd's algorithm, which libraries
+choose by themselves, strays so far (B. Barabasz et al., ACM TOMS 46, 2020). Views, copies, gathers, selections and
+comparisons are exact. Composite operators (norms, softmax, attention) are taken apart first, so that cancellation
+inside them shows. The method is D. S. Parker's Monte-Carlo arithmetic (UCLA CSD-970002, 1997); that rounding errors
+of a sum grow with sqrt(K) is N. J. Higham and T. Mary's probabilistic analysis (SIAM J. Sci. Comput. 41, 2019).
 
 Operators that draw random numbers are left alone: their results are never judged by value.
 """
@@ -24,13 +25,14 @@ from torch.utils import _pytree as pytree
 
 from strop.records.contract import Contract, Precision
 from strop.worker.gold import Widening
-from strop.worker.operators import OpClass, classify, decomposition, name_of, reduction_length
+from strop.worker.operators import OpClass, classify, decomposition, is_windowed, name_of, reduction_length
 from strop.worker.spy import arguments, draws_random_numbers
 
 Scaling = Callable[[torch.Tensor], torch.Tensor]
 
 _GROWTH = 0.5
 _LEAST_ERROR = 0.5
+_WINOGRAD = 3.0
 # Multipliers of SplitMix64 as signed numbers; products wrap around.
 _MIXING = ((30, 0xBF58476D1CE4E5B9 - 2**64), (27, 0x94D049BB133111EB - 2**64))
 
@@ -70,7 +72,8 @@ class Rounding(Widening):
                 return simpler(*wide, **named)
         result = func(*wide, **named)
         length = reduction_length(func, wide, named, result)
-        self._move(func, wide, named, result, self._unit[kind] * (1 + _GROWTH * math.sqrt(length)), length)
+        factor = _WINOGRAD if kind is OpClass.CONV and is_windowed(wide) else 1.0
+        self._move(func, wide, named, result, factor * self._unit[kind] * (1 + _GROWTH * math.sqrt(length)), length)
         return result
 
     def _move(
@@ -112,8 +115,9 @@ def _drawn_from(values: torch.Tensor, salt: int) -> torch.Tensor:
     """
     bits = values.contiguous().view(torch.int64) ^ salt
     for shift, factor in _MIXING:
-        bits = (bits ^ (bits >> shift)) * factor
-    return ((bits ^ (bits >> 31)) >> 11).double().mul_(2.0**-52)
+        # The shift of signed numbers drags the sign along; the mask takes it off again.
+        bits = (bits ^ ((bits >> shift) & ((1 << (64 - shift)) - 1))) * factor
+    return (bits >> 11).double().mul_(2.0**-52)
 
 
 def _listed(func: Any, result: Any) -> Sequence[Any]:
@@ -155,8 +159,8 @@ def _largest(size: torch.Tensor, operands: Sequence[torch.Tensor]) -> torch.Tens
 def _row_scale(values: torch.Tensor, least: float, *, wide: bool) -> torch.Tensor:
     """``max(|y|, RMS of the row)``; ``|y|`` alone where no two signs meet, because there nothing has cancelled.
 
-    A row is what shares the left factor of a matrix product; with ``wide`` it is a whole sample, because neighbours in an
-    image can all cancel alike.
+    A row is what shares the left factor of a matrix product; with ``wide`` it is a whole sample, because neighbours
+    in an image can all cancel alike.
     """
     size = values.abs()
     if least > 0:

@@ -1,0 +1,88 @@
+"""Layouts for whole graphs, and the compiler's own options."""
+
+import pytest
+import torch
+from torch import nn
+
+from strop.lowering import LoweringOptions, lower, settle, split_frozen
+from strop.records.candidate import Origin
+from strop.transforms import SHELF
+from tests.unit.transforms.rewriting import TARGET, WITHOUT_CPP, Calls, applications, apply, captured, operators
+
+
+def tower():
+    return nn.Sequential(nn.Conv2d(4, 8, 3), nn.ReLU(), nn.Conv2d(8, 8, 3), nn.ReLU(), nn.Conv2d(8, 4, 1))
+
+
+def test_a_chain_copies_its_input_once_and_its_weights_never():
+    graph = captured(tower(), (torch.randn(2, 4, 12, 12),)).module
+    apply("channels_last", graph)
+    rest = split_frozen(settle(graph)).rest
+    assert operators(rest).count("aten.clone.default") == 1
+    for node in rest.graph.nodes:
+        if node.target is torch.ops.aten.convolution.default:
+            assert node.meta["val"].is_contiguous(memory_format=torch.channels_last)
+
+
+def test_weights_weigh_for_it_and_copies_against_it():
+    (heavy,) = applications("channels_last", captured(nn.Conv2d(256, 256, 3), (torch.randn(1, 256, 4, 4),)).module)
+    (light,) = applications("channels_last", captured(nn.Conv2d(4, 4, 3), (torch.randn(8, 4, 64, 64),)).module)
+    assert heavy.gain_ns > 0 > light.gain_ns
+
+
+@pytest.mark.parametrize(
+    ("module", "value", "says"),
+    [
+        (nn.Linear(3, 4), torch.randn(2, 3), "no convolution"),
+        (nn.Conv1d(3, 4, 3), torch.randn(2, 3, 9), "one-dimensional"),
+    ],
+)
+def test_why_there_is_nothing_to_lay_out(module, value, says):
+    graph = captured(module, (value,)).module
+    assert applications("channels_last", graph) == []
+    assert says in SHELF.get("channels_last").why_not(graph, TARGET)
+
+
+def test_a_network_that_lies_well_is_left_alone():
+    module = tower().to(memory_format=torch.channels_last)
+    image = torch.randn(2, 4, 12, 12).contiguous(memory_format=torch.channels_last)
+    graph = captured(module, (image,)).module
+    assert applications("channels_last", graph) == []
+    assert "already" in SHELF.get("channels_last").why_not(graph, TARGET)
+
+
+def test_options_are_the_compilers_and_exist():
+    item = SHELF.get("inductor_options")
+    assert item.origin is Origin.COMPILER
+    graph = captured(nn.Linear(4, 4), (torch.randn(2, 4),)).module
+    before = operators(graph)
+    offered = applications("inductor_options", graph)
+    known = torch._inductor.config.get_config_copy()
+    assert all(name in known for rewrite in offered for name in rewrite.options)
+    assert "freezing" not in {name for rewrite in offered for name in rewrite.options}
+    offered[0].apply()
+    assert operators(graph) == before
+    assert str(offered[0].step) not in {str(each.step) for each in applications("inductor_options", graph)}
+
+
+def test_options_are_for_the_device_and_for_graphs_that_can_use_them():
+    graph = captured(Calls(lambda x: x * 2), (torch.randn(2, 4),)).module
+    here = {str(each.step) for each in applications("inductor_options", graph)}
+    there = {str(each.step) for each in applications("inductor_options", graph, WITHOUT_CPP)}
+    assert "inductor_options{set=cuda_graphs}" in there - here
+    assert "inductor_options{set=simdlen_256}" in here - there
+    assert "inductor_options{set=max_autotune}" not in here
+    assert applications("inductor_options", graph, set="simdlen_256")[0].options == {"cpp.simdlen": 256}
+
+
+def test_an_option_compiles():
+    graph = captured(nn.Linear(4, 4), (torch.randn(2, 4),)).module
+    options = {
+        name: value
+        for each in applications("inductor_options", graph, set="contract")
+        for name, value in each.options.items()
+    }
+    torch._dynamo.reset()
+    module, value = nn.Linear(4, 4), torch.randn(2, 4)
+    with torch.no_grad():
+        torch.testing.assert_close(lower(module, options=LoweringOptions(inductor=options))(value), module(value))
