@@ -59,7 +59,9 @@ def prepare(kind: str, dtype: torch.dtype, kernel: int, stride: int) -> None:
 
 
 def _empty_result(source: torch.Tensor, result: Sequence[int]) -> tuple[torch.Tensor, torch.memory_format]:
-    layout = suggest_memory_format(source) if source.dim() in (4, 5) else torch.contiguous_format
+    # Channels are the second dimension of a batch alone; without one, the same strides mean something else.
+    batch = source.dim() == len(result) + 2 and len(result) > 1
+    layout = suggest_memory_format(source) if batch else torch.contiguous_format
     sizes = [*source.shape[: source.dim() - len(result)], *result]
     return torch.empty(sizes, dtype=source.dtype, device=source.device, memory_format=layout), layout
 

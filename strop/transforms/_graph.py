@@ -118,6 +118,10 @@ class Builder:
         """Add one call that depends on parameters alone."""
         return self._add(target, args, kwargs, frozen=True)
 
+    def item(self, call: Node, index: int) -> Node:
+        """Pick one of a call's results."""
+        return self._add(operator.getitem, (call, index), {}, frozen=False)
+
     def weight(self, freeze: bool) -> Callable[..., Node]:
         """Either of the two."""
         return self.frozen if freeze else self.__call__

@@ -65,21 +65,22 @@ def read_pool(node: Node) -> Pool | None:
     sizes, result = static(before.shape[-axes:]), static(after.shape[-axes:])
     if sizes is None or result is None or 0 in result:
         return None
-    kernel = _spread(node.args[1], axes)
+    kernel = spread_over(node.args[1], axes)
     return Pool(
         node=node,
         source=node.args[0],  # type: ignore[arg-type]
         sizes=sizes,
         result=result,
         kernel=kernel,
-        stride=_spread(argument(node, 2, "stride"), axes) or kernel,
-        padding=_spread(argument(node, 3, "padding", 0), axes),
+        stride=spread_over(argument(node, 2, "stride"), axes) or kernel,
+        padding=spread_over(argument(node, 3, "padding", 0), axes),
         include_padding=bool(argument(node, 5, "count_include_pad", True)),
         divisor=int(argument(node, 6, "divisor_override") or 0),
     )
 
 
-def _spread(value: Any, axes: int) -> tuple[int, ...]:
+def spread_over(value: Any, axes: int) -> tuple[int, ...]:
+    """A pool's argument per dimension of space: one number counts for all; nothing stays nothing."""
     listed = () if value is None else (value,) if isinstance(value, int) else tuple(value)
     return listed * axes if len(listed) == 1 else listed
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -186,7 +185,7 @@ def fuse(graph: GraphModule, program: Program, operands: list[Node], results: li
     order = {node: place for place, node in enumerate(graph.graph.nodes)}
     add = Builder(graph.graph, _behind(max(operands, key=order.__getitem__)))
     made = add(ROWS, operands, str(program))
-    fresh = [_shaped(add(operator.getitem, made, place), old, add) for place, old in enumerate(results)]
+    fresh = [_shaped(add.item(made, place), old, add) for place, old in enumerate(results)]
     for old, new in zip(results, fresh, strict=True):
         replace(old, new)
 

@@ -15,8 +15,9 @@ from strop.kernels import windows
 from strop.records.opportunity import Legality, ParameterRange
 from strop.records.recipe import Scalar
 from strop.records.target import Target
-from strop.transforms._base import Example, Rewrite, Transform
+from strop.transforms._base import Example, Rewrite
 from strop.transforms._estimate import call_ns, elements, memory_ns, product_ns, scalar_ns, size_bytes, vector_ns
+from strop.transforms._everywhere import PlacedTransform
 from strop.transforms._graph import Builder, at, calls, float_of, replace, step, tensor
 from strop.transforms._pooling import FORMS, POOLS, Pool, read_pool
 
@@ -29,7 +30,7 @@ def _example() -> tuple[torch.nn.Module, Sequence[Any]]:
     return torch.nn.AvgPool2d(7, stride=1, padding=3), (torch.randn(2, 8, 32, 32),)
 
 
-class AvgPoolAsConv(Transform):
+class AvgPoolAsConv(PlacedTransform):
     """See the class variables."""
 
     name: ClassVar[str] = "avg_pool_as_conv"
@@ -59,7 +60,7 @@ class AvgPoolAsConv(Transform):
         build=_example, says="A 7 x 7 moving average: 49 masked reads a result become 14 vectorised additions."
     )
 
-    def applications(self, graph: GraphModule, target: Target, arguments: Mapping[str, Scalar]) -> Iterator[Rewrite]:
+    def places(self, graph: GraphModule, target: Target, arguments: Mapping[str, Scalar]) -> Iterator[Rewrite]:
         """One rewrite per pool; without a ``form`` the one with the best estimate."""
         for node in calls(graph, *POOLS):
             pool = read_pool(node) if at(node, arguments) else None

@@ -13,8 +13,9 @@ from torch.fx import GraphModule, Node
 from strop.records.opportunity import Legality
 from strop.records.recipe import Scalar
 from strop.records.target import Target
-from strop.transforms._base import Example, Rewrite, Transform
+from strop.transforms._base import Example, Rewrite
 from strop.transforms._estimate import call_ns, elements, memory_ns, size_bytes, vector_ns
+from strop.transforms._everywhere import PlacedTransform
 from strop.transforms._graph import (
     Builder,
     argument,
@@ -53,7 +54,7 @@ class _Site:
     carriers: tuple[Node, ...]
 
 
-class FoldBatchNorm(Transform):
+class FoldBatchNorm(PlacedTransform):
     """See the class variables."""
 
     name: ClassVar[str] = "fold_batch_norm"
@@ -78,7 +79,7 @@ class FoldBatchNorm(Transform):
         build=_example, says="Convolution, batch norm and ReLU of an image classifier."
     )
 
-    def applications(self, graph: GraphModule, target: Target, arguments: Mapping[str, Scalar]) -> Iterator[Rewrite]:
+    def places(self, graph: GraphModule, target: Target, arguments: Mapping[str, Scalar]) -> Iterator[Rewrite]:
         """One rewrite per foldable norm."""
         known: dict[Node, bool] = {}
         for norm in calls(graph, NORM):

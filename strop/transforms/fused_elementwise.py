@@ -15,8 +15,9 @@ from strop.kernels.program import Program
 from strop.records.opportunity import Legality, ParameterRange
 from strop.records.recipe import Scalar
 from strop.records.target import Target
-from strop.transforms._base import Example, Rewrite, Transform
+from strop.transforms._base import Example, Rewrite
 from strop.transforms._estimate import call_ns, memory_ns, traffic_bytes, vector_ns
+from strop.transforms._everywhere import PlacedTransform
 from strop.transforms._graph import at, aten, calls, step
 from strop.transforms._programs import ALONG_ROWS, REDUCTIONS, translation_of
 from strop.transforms._regions import Region, Space, fuse, program_of, space_of
@@ -53,7 +54,7 @@ def _example() -> tuple[torch.nn.Module, Sequence[Any]]:
     return _Block(), (torch.randn(8, 33, 40), torch.randn(40))
 
 
-class FusedElementwise(Transform):
+class FusedElementwise(PlacedTransform):
     """See the class variables."""
 
     name: ClassVar[str] = "fused_elementwise"
@@ -78,7 +79,7 @@ class FusedElementwise(Transform):
         build=_example, says="A bias, GELU, Mish and a residual, in one pass over memory."
     )
 
-    def applications(self, graph: GraphModule, target: Target, arguments: Mapping[str, Scalar]) -> Iterator[Rewrite]:
+    def places(self, graph: GraphModule, target: Target, arguments: Mapping[str, Scalar]) -> Iterator[Rewrite]:
         """One rewrite per chain, named after the first of its operations that is worth a kernel."""
         if "cpp" not in target.languages or toolchain.compiler() is None:
             return

@@ -13,8 +13,9 @@ from torch.fx import GraphModule, Node
 from strop.records.opportunity import Legality
 from strop.records.recipe import Scalar
 from strop.records.target import Target
-from strop.transforms._base import Example, Rewrite, Transform
+from strop.transforms._base import Example, Rewrite
 from strop.transforms._estimate import elements, memory_ns, product_ns, size_bytes
+from strop.transforms._everywhere import PlacedTransform
 from strop.transforms._graph import (
     FLOATS,
     Builder,
@@ -58,7 +59,7 @@ class _Site:
     features: int
 
 
-class LinearThenSum(Transform):
+class LinearThenSum(PlacedTransform):
     """See the class variables."""
 
     name: ClassVar[str] = "linear_then_sum"
@@ -84,7 +85,7 @@ class LinearThenSum(Transform):
     )
     example: ClassVar[Example] = Example(build=_example, says="A linear layer, halved, summed over its 128 outputs.")
 
-    def applications(self, graph: GraphModule, target: Target, arguments: Mapping[str, Scalar]) -> Iterator[Rewrite]:
+    def places(self, graph: GraphModule, target: Target, arguments: Mapping[str, Scalar]) -> Iterator[Rewrite]:
         """One rewrite per reduction."""
         for reduction in calls(graph, *SUMS):
             site = _site(reduction) if at(reduction, arguments) else None

@@ -29,7 +29,7 @@ def load(opened: Opened, form: Form, target: Target) -> Runner:
     runner = SHELF.get(_EAGER if eager else form.form).build(opened, form, target)
     with seeded(_SEED):
         for _ in range(WARM_UP_CALLS):
-            call_once(opened, runner)
+            runner.last_result = call_once(opened, runner)
     if runner.again is None:
         runner.again = lambda: load(opened, form, target)
     gc.collect()

@@ -40,6 +40,7 @@ class Runner:
     repack: Callable[[], None] | None = None
     recompile: Callable[[Mapping[str, Any]], Observed] | None = None
     is_workload: bool = False
+    last_result: Any = None
     resources: tuple[tuple[str, float], ...] = ()
     notes: tuple[str, ...] = ()
     names: dict[str, str] = field(default_factory=dict)

@@ -10,6 +10,7 @@ from strop.wire.messages import ChildRole
 from strop.worker.arenas import Arena
 from strop.worker.describe import Reference, describe
 from strop.worker.gold import Oracle
+from strop.worker.leaves import tensors_in
 from strop.worker.opened import Opened
 from strop.worker.rounds import Round
 from strop.worker.runner import Runner
@@ -112,7 +113,8 @@ class Session:
         """Replace what is run."""
         self._runner = runner
         self._second = self._round = None
-        self.watch.forget()
+        self.watch.remember(tensors_in(runner.last_result, "out"))
+        runner.last_result = None
 
     def map(self, given: Layout, made: Layout) -> None:
         """Map both arenas; views into earlier ones end with their last user."""

@@ -15,10 +15,6 @@ class Watch:
     def __init__(self) -> None:
         self._last: tuple[torch.Tensor, ...] = ()
 
-    def forget(self) -> None:
-        """Something else is loaded."""
-        self._last = ()
-
     def aliases(self, inputs: Mapping[str, torch.Tensor], outputs: Mapping[str, torch.Tensor]) -> tuple[str, ...]:
         """Paths of outputs that share memory with an input of this call or with an output of the last one."""
         others = [memory_of(tensor) for tensor in (*inputs.values(), *self._last)]

@@ -47,9 +47,11 @@ def test_gaps_offsets_and_transposes():
         torch.testing.assert_close(found.double(), expected, rtol=1e-5, atol=1e-6)
 
 
-def test_volumes():
-    value = torch.randn(2, 3, 7, 8, 9)
-    for include, divisor in ((True, 0), (False, 0), (True, 5)):
+def test_volumes_of_a_batch_and_of_one():
+    one = torch.randn(3, 7, 8, 9)
+    # Strides that would be channels-last, were the first dimension a batch.
+    turned = torch.randn(3, 8, 9, 7).permute(0, 3, 1, 2)
+    for value, include, divisor in ((torch.randn(2, 3, 7, 8, 9), True, 0), (one, False, 0), (turned, True, 5)):
         found, expected = mean(value, [3, 2, 3], [2, 1, 1], [1, 1, 0], include, divisor)
         torch.testing.assert_close(found.double(), expected, rtol=1e-5, atol=1e-6)
 

@@ -46,10 +46,9 @@ def test_a_target_without_cpp_gets_no_native_form():
 def test_places_are_told_apart():
     module = Calls(lambda x: F.avg_pool2d(F.avg_pool2d(x, 3, 1), 3, 1))
     graph = captured(module, (torch.randn(1, 2, 20, 20),)).module
-    assert [rewrite.nodes for rewrite in applications("avg_pool_as_conv", graph)] == [
-        ("avg_pool2d",),
-        ("avg_pool2d_1",),
-    ]
+    everywhere, *places = applications("avg_pool_as_conv", graph)
+    assert [rewrite.nodes for rewrite in places] == [("avg_pool2d",), ("avg_pool2d_1",)]
+    assert (str(everywhere.step), everywhere.nodes) == ("avg_pool_as_conv", ("avg_pool2d", "avg_pool2d_1"))
     (second,) = applications("avg_pool_as_conv", graph, at="avg_pool2d_1", form="shifted")
     second.apply()
     assert operators(graph).count("aten.avg_pool2d.default") == 1

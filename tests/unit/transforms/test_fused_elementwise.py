@@ -5,7 +5,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from strop.transforms import SHELF
-from tests.unit.transforms.rewriting import TARGET, WITHOUT_CPP, Calls, applications, apply, captured, judge, operators
+from tests.unit.transforms.rewriting import TARGET, WITHOUT_CPP, Calls, applications, captured, judge, operators
 
 ROWS = "strop.rows.default"
 
@@ -88,7 +88,14 @@ def test_all_chains_of_a_network_are_found():
         nn.Conv2d(3, 8, 3), nn.Mish(), nn.Conv2d(8, 8, 3), nn.Mish(), nn.Flatten(), nn.Linear(8 * 36, 5)
     )
     graph = captured(block, (torch.randn(2, 3, 10, 10),)).module
-    assert apply("fused_elementwise", graph) == [
+    everywhere, *places = applications("fused_elementwise", graph)
+    assert [str(each.step) for each in places] == [
         "fused_elementwise{at=mish span=chain}",
         "fused_elementwise{at=mish_1 span=chain}",
     ]
+    assert str(everywhere.step) == "fused_elementwise"
+    assert everywhere.nodes == tuple(node for each in places for node in each.nodes)
+    assert everywhere.gain_ns == sum(each.gain_ns for each in places)
+    everywhere.apply()
+    assert operators(graph).count(ROWS) == 2
+    assert applications("fused_elementwise", graph) == []

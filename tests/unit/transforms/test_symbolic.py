@@ -1,4 +1,4 @@
-"""Graphs with symbolic sizes: a transform either rewrites them for every size, or says why not; it never guesses or raises."""
+"""Graphs with symbolic sizes: a transform rewrites them for every size or says why not; it never raises."""
 
 import pytest
 import torch

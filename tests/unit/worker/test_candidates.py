@@ -139,7 +139,8 @@ ALIASES = {
 @pytest.mark.parametrize("body", ALIASES.values(), ids=ALIASES)
 def test_shared_memory_is_seen(child, body):
     prepared(child, with_forward(body, init="self.kept = torch.zeros(8, 16)"))
-    ran(child)
+    # At the very first run, too: results of the warm-up are earlier results.
+    assert ran(child)[0].aliases == ("out",)
     assert ran(child)[0].aliases == ("out",)
 
 
