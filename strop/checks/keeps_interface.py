@@ -91,7 +91,8 @@ def _difference(want: Leaf, got: Leaf) -> str:
     for name in ("shape", "dtype", "device"):
         wanted, given = getattr(want.tensor, name), getattr(got.tensor, name)
         if wanted != given:
-            return f"{want.path}: {name} is {_shown(given)}; the workload returns {_shown(wanted)}. Return the same."
+            does = "returns" if want.path.startswith("out") else "leaves there"
+            return f"{want.path}: {name} is {_shown(given)}; the workload {does} {_shown(wanted)}. Do the same."
     return ""
 
 

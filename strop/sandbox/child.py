@@ -38,7 +38,6 @@ _STAGES: dict[type, Stage] = {
     say.AskProfile: Stage.TIME,
     say.AskMemory: Stage.TIME,
 }
-_WHO = {"workload": "The workload's code", "candidate": "The candidate's code", "strop": "Strop's worker"}
 _NAMES = {
     say.ChildRole.REFERENCE: "The reference's process",
     say.ChildRole.BASELINE: "The baseline's process",
@@ -154,11 +153,10 @@ class Child:
         kind = CrashKind.INFRASTRUCTURE if reply.who == "strop" else CrashKind.RAISED
         if kind is CrashKind.RAISED and self._process.watch.over_disk():
             kind = CrashKind.DISK
-        detail = f"{_WHO[reply.who]} raised {reply.error}: {reply.detail}"
         return CrashEvidence(
             stage=stage,
             kind=kind,
-            detail=_plain(detail, DETAIL_CHARS),
+            detail=_plain(reply.detail, DETAIL_CHARS),
             log_tail=_plain(reply.trace, TAIL_CHARS, end=True),
         )
 

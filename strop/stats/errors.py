@@ -199,13 +199,21 @@ def leaf_errors(
         return _exact_leaf(path, candidate, baseline, honest, expected)
     classes = _classes(expected, FORMATS[dtype].overflow)
     wrong = _classes(candidate) != classes
+    # Zeros that both sides hit exactly (behind a ReLU, say) say nothing of precision; counted in, they would put the
+    # median at their edge, where the ratio of two errors is chance.
+    telling = (expected != 0) | (candidate != 0) | (baseline != 0)
+    want = expected[telling]
+
+    def quantiles(side: NDArray[Any]) -> ErrorQuantiles:
+        return error_quantiles(side[telling], want)
+
     return LeafErrors(
         path=path,
         elements=expected.size,
         floor=smallest_error(expected, dtype),
-        candidate=error_quantiles(candidate, expected),
-        baseline=error_quantiles(baseline, expected),
-        honest=envelope([error_quantiles(sample, expected) for sample in honest], expected.size),
+        candidate=quantiles(candidate),
+        baseline=quantiles(baseline),
+        honest=envelope([quantiles(sample) for sample in honest], want.size),
         mask_mismatches=int(np.count_nonzero(wrong)),
         baseline_mask_mismatches=int(np.count_nonzero(_classes(baseline) != classes)),
         worst=_worst(candidate, expected, wrong),

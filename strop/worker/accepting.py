@@ -9,6 +9,7 @@ import torch
 
 from strop.errors import BadWorkload
 from strop.worker.guard import foreign
+from strop.worker.leaves import is_left_behind
 from strop.worker.session import Session
 
 
@@ -30,6 +31,6 @@ def accept(session: Session, slot: int) -> bool:
 
 
 def _as_returned(session: Session, values: Mapping[str, torch.Tensor]) -> Any:
-    leaves = session.reference.description.outputs
+    leaves = [leaf for leaf in session.reference.description.outputs if not is_left_behind(leaf.path)]
     tensors = [values[leaf.path].to(getattr(torch, leaf.tensor.dtype.value)).clone() for leaf in leaves]
     return session.reference.outputs.build(tensors)

@@ -14,6 +14,7 @@ import torch
 
 from strop.records.evidence import Circumstance
 from strop.worker.guard import foreign
+from strop.worker.leaves import Call
 from strop.worker.rounds import mutated_inputs
 from strop.worker.runner import Runner, deliver, restore_buffers
 from strop.worker.session import Session
@@ -32,6 +33,7 @@ class Outcome:
 
     runner: Runner
     inputs: Tensors
+    call: Call
     result: Any
 
 
@@ -44,22 +46,23 @@ def perform(session: Session, slot: int, circumstance: Circumstance) -> Outcome:
     return _WAYS[circumstance](session, slot)
 
 
-def call(session: Session, runner: Runner, inputs: Tensors) -> Any:
+def call(session: Session, runner: Runner, inputs: Tensors) -> Outcome:
     """One call from the delivered state."""
     restore_buffers(runner, session.given.fixed)
     built = session.opened.shape.build(inputs)
     with session.opened.calling(), foreign(runner.who, runner.doing):
-        return runner.call(*built.args, **built.kwargs)
+        result = runner.call(*built.args, **built.kwargs)
+    return Outcome(runner=runner, inputs=inputs, call=built, result=result)
 
 
 def _plain(session: Session, slot: int) -> Outcome:
     inputs = session.given.slot(slot)
-    return Outcome(runner=session.runner, inputs=inputs, result=call(session, session.runner, inputs))
+    return call(session, session.runner, inputs)
 
 
 def _relocated(session: Session, slot: int) -> Outcome:
     inputs = {path: _elsewhere(tensor) for path, tensor in session.given.slot(slot).items()}
-    return Outcome(runner=session.runner, inputs=inputs, result=call(session, session.runner, inputs))
+    return call(session, session.runner, inputs)
 
 
 def _elsewhere(tensor: torch.Tensor) -> torch.Tensor:
@@ -81,9 +84,9 @@ def _same_address(session: Session, slot: int) -> Outcome:
     inputs = {path: like(tensor) for path, tensor in _others(session, slot).items()}
     first = call(session, session.runner, inputs)
     _refill(inputs, own)
-    result = call(session, session.runner, inputs)
+    outcome = call(session, session.runner, inputs)
     del first
-    return Outcome(runner=session.runner, inputs=inputs, result=result)
+    return outcome
 
 
 def _others(session: Session, slot: int) -> Tensors:
@@ -103,14 +106,13 @@ def _second_instance(session: Session, slot: int) -> Outcome:
     inputs = session.given.slot(slot)
     second = session.second
     deliver(session.opened, second, session.given.fixed)
-    return Outcome(runner=second, inputs=inputs, result=call(session, second, inputs))
+    return call(session, second, inputs)
 
 
 def _second_thread(session: Session, slot: int) -> Outcome:
     inputs = session.given.slot(slot)
     with ThreadPoolExecutor(max_workers=1) as pool:
-        result = pool.submit(call, session, session.runner, inputs).result()
-    return Outcome(runner=session.runner, inputs=inputs, result=result)
+        return pool.submit(call, session, session.runner, inputs).result()
 
 
 def _after_collection(session: Session, slot: int) -> Outcome:
@@ -125,17 +127,17 @@ def _after_collection(session: Session, slot: int) -> Outcome:
         for _ in range(_LITTER_TENSORS)
     ]
     del litter
-    return Outcome(runner=session.runner, inputs=inputs, result=call(session, session.runner, inputs))
+    return call(session, session.runner, inputs)
 
 
 def _repeated(session: Session, slot: int) -> Outcome:
     inputs = session.given.slot(slot)
     mutated = {path: inputs[path].clone() for path in mutated_inputs(session.made)}
-    result = call(session, session.runner, inputs)
+    outcome = call(session, session.runner, inputs)
     for _ in range(REPETITIONS - 1):
         _refill({path: inputs[path] for path in mutated}, mutated)
-        result = call(session, session.runner, inputs)
-    return Outcome(runner=session.runner, inputs=inputs, result=result)
+        outcome = call(session, session.runner, inputs)
+    return outcome
 
 
 _WAYS: Mapping[Circumstance, Callable[[Session, int], Outcome]] = {

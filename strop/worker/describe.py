@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +15,7 @@ from strop.worker.calls import argument_names
 from strop.worker.domains import declared_domains, learn_domains
 from strop.worker.draws import own_draw
 from strop.worker.guard import Blamed
-from strop.worker.leaves import Tree, flatten
+from strop.worker.leaves import Tree, flatten, left_behind
 from strop.worker.modes import seeded
 from strop.worker.opened import Opened, private
 from strop.worker.spy import Spy
@@ -91,18 +92,15 @@ def _observe(opened: Opened, sample: Tensors, spy: Spy | None) -> _Seen:
     inputs = {path: private(tensor) for path, tensor in sample.items()}
     buffers = snapshot(module)
     parameters = {name: each.detach().clone() for name, each in module.named_parameters()}
-    with seeded(_SEED):
-        if spy is None:
-            raw = opened.call(module, inputs)
-        else:
-            with spy:
-                raw = opened.call(module, inputs)
+    call = opened.shape.build(inputs)
+    with seeded(_SEED), spy or nullcontext():
+        raw = opened.call_with(module, call)
     tree, tensors = flatten(raw, "out")
     moved = tuple(name for name, each in module.named_parameters() if not same_bits(each, parameters[name]))
     updates = changed(module, buffers)
     restore(module, buffers)
     restore_parameters(module, parameters, moved)
-    outputs = dict(zip(tree.paths, tensors, strict=True))
+    outputs = dict(zip(tree.paths, tensors, strict=True)) | left_behind(call, opened.shape, inputs)
     return _Seen(tree=tree, outputs=outputs, inputs=inputs, updates=updates, parameters=moved, raw=raw)
 
 

@@ -218,3 +218,19 @@ def flatten_call(call: Call) -> tuple[CallShape, dict[str, torch.Tensor]]:
     reusable = all(isinstance(each, (torch.Tensor, *_ATOMS)) for each in direct)
     shape = CallShape(paths=tuple(walk.paths), reusable=reusable, _args=args, _kwargs=kwargs)
     return shape, dict(zip(walk.paths, walk.tensors, strict=True))
+
+
+def left_behind(call: Call, shape: CallShape, given: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """What a call put into the containers among its arguments, by path: tensors where it was given none, or another.
+
+    A cache that grows is changed like this; what is written into a given tensor in place is not among them.
+    """
+    if shape.reusable:
+        return {}
+    now = flatten_call(call)[1]
+    return {path: tensor for path, tensor in now.items() if tensor is not given.get(path)}
+
+
+def is_left_behind(path: str) -> bool:
+    """Whether an output lies in an argument instead of the result."""
+    return path.startswith(("args", "kwargs"))

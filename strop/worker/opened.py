@@ -14,7 +14,7 @@ from strop.records.contract import Contract
 from strop.records.workload import Mode, Workload
 from strop.worker.brought import Brought
 from strop.worker.guard import foreign
-from strop.worker.leaves import CallShape
+from strop.worker.leaves import Call, CallShape
 from strop.worker.modes import calling
 from strop.worker.tensors import like, overlaps_itself
 from strop.worker.workloads import build_module, first_sample, mode_of
@@ -61,7 +61,14 @@ class Opened:
         Raises:
             Blamed: it raises.
         """
-        call = self.shape.build(tensors)
+        return self.call_with(module, self.shape.build(tensors))
+
+    def call_with(self, module: torch.nn.Module, call: Call) -> Any:
+        """The same with a call that was built before, whose containers can then be looked at.
+
+        Raises:
+            Blamed: it raises.
+        """
         with self.calling(), foreign("workload", "The model's forward()", FIX):
             return module(*call.args, **call.kwargs)
 

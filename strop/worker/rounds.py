@@ -11,7 +11,7 @@ import torch
 
 from strop.worker.arenas import Arena
 from strop.worker.guard import foreign
-from strop.worker.leaves import Call, tensors_in
+from strop.worker.leaves import Call, flatten_call, is_left_behind, tensors_in
 from strop.worker.opened import Opened
 from strop.worker.runner import Runner
 
@@ -32,6 +32,7 @@ class Round:
         self._slots = min(given.slots, made.slots)
         self._inputs = [given.slot(slot) for slot in range(self._slots)]
         self._places = [outputs_of(made.slot(slot)) for slot in range(self._slots)]
+        self._left = [left_of(made.slot(slot)) for slot in range(self._slots)]
         shape = opened.shape
         self._calls = [shape.build(inputs) for inputs in self._inputs] if shape.reusable else None
         mutated = mutated_inputs(made)
@@ -56,6 +57,7 @@ class Round:
                         _copy(tensor, kept[slot][path])
                 call = self._call(slot)
                 deposit(runner.call(*call.args, **call.kwargs), self._places[slot])
+                deposit_left(call, self._left[slot])
 
     def _call(self, slot: int) -> Call:
         return self._calls[slot] if self._calls is not None else self._opened.shape.build(self._inputs[slot])
@@ -67,8 +69,13 @@ class Round:
 
 
 def outputs_of(made: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """The places of one slot that hold outputs, not state."""
-    return {path: view for path, view in made.items() if not path.startswith(STATE)}
+    """The places of one slot that hold results, not state."""
+    return {path: view for path, view in made.items() if not path.startswith(STATE) and not is_left_behind(path)}
+
+
+def left_of(made: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """The places of one slot for what the workload puts into its arguments."""
+    return {path: view for path, view in made.items() if is_left_behind(path)}
 
 
 def mutated_inputs(made: Arena) -> tuple[str, ...]:
@@ -91,6 +98,15 @@ def deposit(result: Any, places: Mapping[str, torch.Tensor]) -> None:
         found = {**dict(zip(places, found.values(), strict=False)), **found}
     for path, place in places.items():
         value = found.get(path)
+        if value is not None:
+            _put(place, value)
+
+
+def deposit_left(call: Call, places: Mapping[str, torch.Tensor]) -> None:
+    """Copy what a call left in its arguments to its places."""
+    now = flatten_call(call)[1] if places else {}
+    for path, place in places.items():
+        value = now.get(path)
         if value is not None:
             _put(place, value)
 

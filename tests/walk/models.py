@@ -26,7 +26,7 @@ def encoder():
         mask[1, TOKENS // 2 :] = 0
         return {"input_ids": torch.randint(0, VOCABULARY, (BATCH, TOKENS)), "attention_mask": mask}
 
-    return {"module": BertModel(config), "inputs": inputs, "mode": "eval"}
+    return {"module": BertModel(config), "inputs": inputs, "init": [config], "mode": "eval"}
 
 
 def _decoder_config():
@@ -56,7 +56,7 @@ def decoder():
             "cache_position": torch.tensor([PAST]),
         }
 
-    return {"module": model, "inputs": inputs, "mode": "eval"}
+    return {"module": model, "inputs": inputs, "init": [model.config], "mode": "eval"}
 
 
 def growing_decoder():
@@ -69,7 +69,7 @@ def growing_decoder():
             model(torch.randint(0, VOCABULARY, (BATCH, PAST)), past_key_values=cache)
         return {"input_ids": torch.randint(0, VOCABULARY, (BATCH, 1)), "past_key_values": cache}
 
-    return {"module": model, "inputs": inputs, "mode": "eval"}
+    return {"module": model, "inputs": inputs, "init": [model.config], "mode": "eval"}
 
 
 def vision():
@@ -86,5 +86,6 @@ def vision():
     return {
         "module": ViTForImageClassification(config),
         "inputs": lambda: {"pixel_values": torch.randn(BATCH, 3, 32, 32)},
+        "init": [config],
         "mode": "eval",
     }

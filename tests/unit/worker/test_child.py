@@ -127,7 +127,7 @@ def test_gold_and_honest_rounding_lie_in_the_arena(judged):
     assert worst(case.redrawn, case.gold[0]) > 1e-2
 
 
-@pytest.mark.parametrize("name", ["mlp", "forms", "cache"])
+@pytest.mark.parametrize("name", ["mlp", "forms", "cache", "growing"])
 def test_eager_is_right_under_every_circumstance(judged, name):
     case = judged(name)
     with started(case, EAGER, role=ChildRole.BASELINE) as child:

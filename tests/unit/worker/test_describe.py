@@ -62,6 +62,13 @@ def test_mutated_inputs_aliases_and_a_declared_mode():
     assert found.random_ops == ()
 
 
+def test_what_a_call_puts_into_its_arguments_is_an_output():
+    found = said("growing")
+    assert [leaf.path for leaf in found.inputs] == ["args[0]", "args[1].rows"]
+    assert [(leaf.path, leaf.tensor.shape) for leaf in found.outputs] == [("out", (8,)), ("args[1].rows", (6, 8))]
+    assert (found.mutates, found.aliases) == ((), ())
+
+
 def test_a_result_that_is_the_same_buffer_every_time_is_an_alias(tmp_path):
     text = model("self.kept.copy_(x); return self.kept", "[torch.randn(3)]", init="self.kept = torch.zeros(3)")
     assert describe(opened_text(tmp_path, text)).description.aliases == ("out",)

@@ -1,0 +1,105 @@
+"""Arguments that hold tensors and get others from a call: a cache that grows is judged like a result."""
+
+import numpy as np
+import pytest
+
+from strop.records.candidate import CompiledForm, RecipeForm, SourceForm
+from strop.records.recipe import parse_recipe
+from strop.wire.frames import FrameKind
+from strop.wire.messages import ChildRole, Deliver, Delivered, Loaded, Ran, Run
+from tests.unit.worker.client import Child
+from tests.unit.worker.opening import FILES
+
+GROWING = (FILES / "growing.py").read_text(encoding="utf-8")
+LINE = "cache.rows = torch.cat([cache.rows, self.linear(x)])\n        return cache.rows.sum(0)"
+OUTPUTS = ["out", "args[1].rows"]
+assert LINE in GROWING
+
+
+@pytest.fixture(scope="module")
+def child():
+    """Describes the workload, then runs one form after the other."""
+    with Child(ChildRole.REFERENCE) as reference:
+        reference.open(FILES / "growing.py")
+        description = reference.describe()
+        reference.map(description, slots=2)
+        parameters = reference.draw_parameters(1, seed=4)
+        inputs = [reference.draw(slot, seed) for slot, seed in ((0, 1), (1, 2))]
+    with Child(ChildRole.CANDIDATE) as candidate:
+        candidate.open(FILES / "growing.py")
+        candidate.description, candidate.parameters, candidate.inputs = description, parameters, inputs
+        yield candidate
+
+
+def prepared(child, form):
+    reply = child.load(form)
+    assert isinstance(reply, Loaded), reply
+    child.map(child.description, 2)
+    for path, array in child.given.views(None).items():
+        array[...] = child.parameters[path]
+    for slot in (0, 1):
+        child.fill(slot, child.inputs[slot])
+    child.ask(Deliver(), Delivered)
+
+
+def ran(child, form):
+    prepared(child, form)
+    child.made.poison()
+    child.ask(Run(slot=1), Ran)
+    return child.ask(Run(slot=0), Ran), child.results(0)
+
+
+def written(body):
+    return SourceForm(text=GROWING.replace("class Model(", "class ModelNew(").replace(LINE, body))
+
+
+@pytest.fixture(scope="module")
+def rows(child):
+    weight, bias = child.parameters["linear.weight"], child.parameters["linear.bias"]
+    x, cache = child.inputs[0]["args[0]"], child.inputs[0]["args[1].rows"]
+    return np.concatenate([cache, x @ weight.T + bias])
+
+
+FORMS = {
+    "eager": CompiledForm(mode="eager"),
+    "compiled": CompiledForm(mode="default"),
+    "recipe": RecipeForm(recipe=parse_recipe("")),
+    "source": written(LINE),
+}
+
+
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+def test_every_form_leaves_it_there(child, rows, form):
+    reply, results = ran(child, form)
+    assert [leaf.path for leaf in reply.outputs] == OUTPUTS
+    assert reply.aliases == ()
+    assert np.allclose(results["args[1].rows"], rows, atol=1e-5)
+    assert np.allclose(results["out"], rows.sum(0), atol=1e-5)
+
+
+def test_a_timed_round_leaves_it_there(child, rows):
+    prepared(child, written(LINE))
+    child.made.poison()
+    assert child.go(4)[0] is FrameKind.DONE
+    assert np.allclose(child.results(0)["args[1].rows"], rows, atol=1e-5)
+
+
+def test_whoever_forgets_it_leaves_the_old_shape_and_the_poison(child):
+    body = "return torch.cat([cache.rows, self.linear(x)]).sum(0)"
+    reply, results = ran(child, written(body))
+    assert [(leaf.path, leaf.tensor.shape) for leaf in reply.outputs] == [("out", (8,)), ("args[1].rows", (5, 8))]
+    assert reply.aliases == ()
+    assert np.isnan(results["args[1].rows"]).all()
+
+
+def test_whoever_changes_more_is_seen(child):
+    reply, _ = ran(child, written(LINE.replace("return", "cache.more = x * 2\n        return")))
+    assert [leaf.path for leaf in reply.outputs] == [*OUTPUTS, "args[1].more"]
+
+
+def test_an_equal_tensor_in_the_old_ones_place_changes_nothing(child):
+    with Child(ChildRole.REFERENCE) as reference:
+        reference.open(FILES / "cache.py")
+        assert all(leaf.path.startswith("out") for leaf in reference.describe().outputs)
+    reply, _ = ran(child, written(LINE.replace("return", "cache.rows = cache.rows.clone()\n        return")))
+    assert [leaf.path for leaf in reply.outputs] == OUTPUTS
