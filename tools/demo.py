@@ -15,8 +15,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 BUILD = ROOT / "build"
 EXAMPLES = ROOT / "examples"
-WORKLOADS = ("cnn_classifier.py", "mlp.py")
-BUDGET = "2m"
+WORKLOADS = ("image_similarity.py", "projection.py")
+BUDGET = "90s"
 
 
 def environment() -> dict[str, str]:

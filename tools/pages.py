@@ -1,4 +1,5 @@
-"""Rewrite the generated parts of the documentation: the words from the records, the errors from their tree.
+"""Rewrite the generated parts of the documentation: the words from the records, the errors from their tree, checks and
+transforms from their shelves.
 
 A page marks its generated part with `<!-- generated: NAME -->` and `<!-- end -->`; the rest is written by hand.
 `python tools/pages.py --check` changes nothing and fails when a page is stale.
@@ -9,6 +10,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -60,7 +62,50 @@ def own_exit_code(node: ast.ClassDef) -> str:
     return ""
 
 
-PARTS: dict[str, tuple[str, Callable[[], str]]] = {"words": ("words.md", words), "errors": ("errors.md", errors)}
+def checks() -> str:
+    """One row per check on the shelf."""
+    from strop.api.shelves import check_entries
+
+    rows = ["| check | asked at | says yes when |", "|---|---|---|"]
+    for entry in check_entries():
+        only = " Only notes, never fails." if entry["only_notes"] else ""
+        rows.append(f"| `{entry['name']}` | {', '.join(entry['stages'])} | {cell(entry['summary'])}{only} |")
+    return "\n".join(rows)
+
+
+def catalogue() -> str:
+    """One section per transform on the shelf."""
+    from strop.api.shelves import transform_entries
+
+    return "\n\n".join(_transform(entry) for entry in transform_entries())
+
+
+def _transform(entry: dict[str, Any]) -> str:
+    parameters = "; ".join(
+        f"`{each['name']}`: {', '.join(f'`{choice}`' for choice in each['choices'])}" for each in entry["parameters"]
+    )
+    facts = {
+        "legality": ", ".join(f"`{each}`" for each in entry["legality"]),
+        "devices": ", ".join(entry["devices"]),
+        "origin": f"`{entry['origin']}`",
+        "applies when": entry["applies_when"],
+        "valid because": entry["valid_because"],
+        "pays when": entry["pays_when"],
+        "parameters": parameters or "none",
+        "example": entry["example"],
+        "file": f"`{entry['file']}`",
+    }
+    rows = [f"| {name} | {cell(text)} |" for name, text in facts.items()]
+    summary = entry["summary"][:1].upper() + entry["summary"][1:]
+    return "\n".join([f"## {entry['name']}", "", f"{cell(summary)}.", "", "| | |", "|---|---|", *rows])
+
+
+PARTS: dict[str, tuple[str, Callable[[], str]]] = {
+    "words": ("words.md", words),
+    "errors": ("errors.md", errors),
+    "checks": ("referee.md", checks),
+    "catalogue": ("catalogue.md", catalogue),
+}
 
 
 def rewritten(page: str, name: str, text: str) -> str:

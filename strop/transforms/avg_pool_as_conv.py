@@ -26,6 +26,10 @@ _MOST_TAPS = 128
 """Beyond this many slices per dimension the shifted form makes graphs that take longer to compile than they can win."""
 
 
+_MASKED = 4
+"""How much longer shifted sums take when their slices are of a padded input, which is read through masks."""
+
+
 def _example() -> tuple[torch.nn.Module, Sequence[Any]]:
     return torch.nn.AvgPool2d(7, stride=1, padding=3), (torch.randn(2, 8, 32, 32),)
 
@@ -96,19 +100,18 @@ def _forms(pool: Pool, target: Target) -> dict[str, float]:
     moved_ns = memory_ns(size_bytes(before) + size_bytes(after), target)
     results = elements(after)
     compiler_ns = max(moved_ns, _compiler_ns(pool, results, target))
-    taps = sum(pool.kernel)
+    taps_ns = vector_ns(float(results * sum(pool.kernel)), target)
     gains = {}
     if max(pool.kernel) <= _MOST_TAPS:
-        gains["shifted"] = (
-            compiler_ns - max(moved_ns, vector_ns(2.0 * results * taps, target)) - 2 * _copy_ns(pool, target)
-        )
+        gains["shifted"] = compiler_ns - max(moved_ns, _shifted_ns(pool, results, target))
     if type(after.shape[-pool.axes - 1]) is int:
         flops = 2.0 * results * math.prod(pool.kernel)
         reordered_ns = memory_ns(2 * (size_bytes(before) + size_bytes(after)), target)
         work_ns = product_ns(4 * flops, after.dtype, target)
         gains["conv"] = compiler_ns - max(moved_ns, work_ns) - reordered_ns - call_ns(1, target)
     if _has_native(pool, target):
-        gains["native"] = compiler_ns - max(moved_ns, vector_ns(float(results * taps), target)) - call_ns(1, target)
+        # Its input and result go through memory, which the compiler would have fused with their neighbours.
+        gains["native"] = compiler_ns - max(moved_ns, taps_ns) - moved_ns - call_ns(1, target)
     return gains
 
 
@@ -119,15 +122,22 @@ def _compiler_ns(pool: Pool, results: int, target: Target) -> float:
     vectorised for contiguous tensors; smaller ones it writes out, with a mask per element where there is padding.
     """
     taps = math.prod(pool.kernel)
-    masked = any(pool.padding) or any(right > 0 for right in pool.right)
-    vectorised = not masked and pool.stride[-1] == 1 and taps <= _LARGEST_WRITTEN_OUT
+    vectorised = not _masked(pool) and pool.stride[-1] == 1 and taps <= _LARGEST_WRITTEN_OUT
     operations = float(results * taps)
     return vector_ns(2 * operations, target) if vectorised else scalar_ns(operations, target)
 
 
-def _copy_ns(pool: Pool, target: Target) -> float:
-    before = tensor(pool.source)
-    return memory_ns(size_bytes(before), target) if any(pool.padding) or len(pool.kernel) > 1 else 0.0
+def _shifted_ns(pool: Pool, results: int, target: Target) -> float:
+    """Slices with gaps are read one element at a time; slices of a padded input through masks."""
+    operations = float(results * sum(pool.kernel))
+    if pool.stride[-1] > 1:
+        return scalar_ns(operations, target)
+    return vector_ns(operations, target) * (_MASKED if _masked(pool) else 1)
+
+
+def _masked(pool: Pool) -> bool:
+    """Whether some window reaches beyond the input."""
+    return any(pool.padding) or any(right > 0 for right in pool.right)
 
 
 def _has_native(pool: Pool, target: Target) -> bool:

@@ -40,7 +40,7 @@ def towers(draw):
 
 
 @given(towers())
-@cases(15)
+@cases(10)
 def test_a_tower_keeps_its_numbers(drawn):
     module, inputs = drawn
     graph = captured(module, (inputs,)).module

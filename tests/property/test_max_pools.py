@@ -1,4 +1,4 @@
-"""Maximum pooling one dimension after the other: bit for bit what torch gives, for any window, layout, type and border."""
+"""Maximum pooling one dimension after the other: bit for bit what torch gives, for any window and layout."""
 
 import torch
 from hypothesis import given
