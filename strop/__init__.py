@@ -14,7 +14,7 @@ __version__ = "0.1.0"
 __all__ = ["__version__", "compare", "load", "optimize", "verify"]
 
 
-def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever the public name stands for
+def __getattr__(name: str) -> Any:
     """Fetch a public name from `strop.api.live` on first use and remember it here."""
     if name.startswith("_") or name not in __all__:
         raise AttributeError(f"module 'strop' has no attribute {name!r}; it offers {', '.join(__all__)}")

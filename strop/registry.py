@@ -11,7 +11,7 @@ from typing import ClassVar, Generic, TypeVar
 from strop.errors import BrokenShelf, UnknownName
 
 
-class Shelved(ABC):  # noqa: B024  (what is abstract differs from shelf to shelf)
+class Shelved(ABC):
     """What every shelf file's ``ITEM`` has: the name of its file and one line for listings."""
 
     name: ClassVar[str]

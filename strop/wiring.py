@@ -160,7 +160,7 @@ def open_stations(
 ) -> Iterator[tuple[LocalStations, WallPort]]:
     """The line on this machine, and the wall behind which it works; both are closed on leaving."""
     conditions = conditions_of(target, request.contract.name)
-    wall = open_wall(house.settings, target, ahead=(ChildRole.CANDIDATE, ChildRole.BASELINE))
+    wall = open_wall(house.settings, target, ahead=(ChildRole.RECIPE, ChildRole.BASELINE))
     with (
         wall,
         LocalStations(wall=wall, workload=workload, target=target, request=request, conditions=conditions) as stations,

@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[1]
 BUILD = ROOT / "build"
 EXAMPLES = ROOT / "examples"
 WORKLOADS = ("image_similarity.py", "projection.py")
-BUDGET = "90s"
+BUDGET = "2m"
 
 
 def environment() -> dict[str, str]:

@@ -1,6 +1,8 @@
-"""Gather the wheels that Strop needs on a machine where nothing can be installed from outside: ``python tools/wheels.py``.
+"""Gather the wheels that Strop needs on a machine where nothing can be installed from outside: ``python
+tools/wheels.py``.
 
-Everything Strop and its tests depend on, except what such a machine brings itself (torch and what came with it), is downloaded into
+Everything Strop and its tests depend on, except what such a machine brings itself (torch and what came with it), is
+downloaded into
 ``wheels/`` in the versions that this environment has, for the Python and the platforms named. There, install them with
 ``python -m pip install --no-index --no-deps --target SOMEWHERE wheels/*.whl`` and put SOMEWHERE on PYTHONPATH.
 """
@@ -18,7 +20,8 @@ BROUGHT = frozenset(
     {"torch", "numpy", "triton", "typing-extensions", "sympy", "networkx", "fsspec", "filelock", "mpmath", "setuptools"}
 )
 TEST_TOOLS = ("pytest", "pytest-timeout", "pytest-xdist", "hypothesis", "coverage", "pytest-cov")
-PLATFORMS = tuple(f"manylinux_2_{n}_x86_64" for n in (39, 35, 34, 31, 28, 27, 24, 17)) + (
+PLATFORMS = (
+    *(f"manylinux_2_{minor}_x86_64" for minor in (39, 35, 34, 31, 28, 27, 24, 17)),
     "manylinux2014_x86_64",
     "manylinux1_x86_64",
 )
@@ -26,7 +29,9 @@ _NAME = re.compile(r"[A-Za-z0-9._-]+")
 
 
 def needed(roots: tuple[str, ...]) -> dict[str, str]:
-    """Names and versions of ``roots`` and of everything that they require here; extras and other platforms' needs are left out."""
+    """Names and versions of ``roots`` and of everything that they require here; extras and other platforms' needs are
+    left out.
+    """
     found: dict[str, str] = {}
     queue = list(roots)
     while queue:

@@ -7,7 +7,8 @@ Seeds are drawn here, when a case is first asked for, and never leave this proce
 from __future__ import annotations
 
 import secrets
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from types import TracebackType
@@ -150,6 +151,14 @@ class Court:
             self.map(child, SLOTS)
         return child
 
+    def loaded_together(self, stack: ExitStack, wanted: Sequence[tuple[ChildRole, Form]]) -> list[Future[ChildPort]]:
+        """Several fresh children at once: starting Python and the compiler's work take seconds each and share nothing.
+
+        All have ended their work when this returns; each future holds a child, or why there is none.
+        """
+        with ThreadPoolExecutor(max_workers=len(wanted) or 1) as threads:
+            return [threads.submit(self.loaded, stack, role, form) for role, form in wanted]
+
     def change_baseline(self, mode: str) -> None:
         """Judge against another mode from now on; answers of the old baseline are forgotten."""
         if self._baseline is not None:
@@ -278,9 +287,19 @@ def owned(child: ChildPort) -> Generator[None]:
     try:
         yield
     except ChildFault as fault:
-        if child.role is ChildRole.CANDIDATE:
+        if child.role.is_judged:
             raise
         raise WorkloadInconclusive(f"The {child.role} failed: {fault.evidence.detail}") from fault
+
+
+_WORKLOADS_ADVICE = {
+    CrashKind.MEMORY: "Make the workload smaller, or run on a machine with more memory.",
+    CrashKind.TIMEOUT: "Make the workload smaller, or look for a loop that does not end.",
+    CrashKind.SIGNAL: "Run the workload with Python alone: if it dies there too, mend it; if not, please report it.",
+    CrashKind.OUTPUT: "Take the printing out of the workload.",
+    CrashKind.DISK: "Have the workload write less to disk.",
+    CrashKind.PROCESSES: "Have the workload start no processes of its own.",
+}
 
 
 def blame(what: str, evidence: CrashEvidence) -> BadWorkload | WorkloadInconclusive:
@@ -288,7 +307,8 @@ def blame(what: str, evidence: CrashEvidence) -> BadWorkload | WorkloadInconclus
     text = f"{what}: {evidence.detail}"
     if evidence.kind in (CrashKind.RAISED, CrashKind.EXITED):
         return BadWorkload(text)
-    return WorkloadInconclusive(text)
+    advice = _WORKLOADS_ADVICE.get(evidence.kind, "")
+    return WorkloadInconclusive(f"{text} {advice}".rstrip())
 
 
 def run_once(court: Court, child: ChildPort, inputs: Arrays, draw: int) -> Arrays:

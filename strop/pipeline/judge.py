@@ -13,7 +13,7 @@ from strop.pipeline.court import Court
 from strop.pipeline.measure import compare
 from strop.pipeline.verify import Cascade, crash_at, verify
 from strop.ports import ChildPort
-from strop.records.candidate import Candidate, CompiledForm
+from strop.records.candidate import Candidate, CompiledForm, Form, RecipeForm
 from strop.records.decision import Judgement
 from strop.records.evidence import Stage, TimingEvidence
 from strop.records.measurement import Comparison, Conditions
@@ -41,7 +41,7 @@ class Depth:
 
 
 SCREENING = Depth(plan=screening_plan, processes=1, looks=Looks((3, 5, 8)))
-CONFIRMATION = Depth(plan=full_plan, processes=3, looks=Looks((6,)))
+CONFIRMATION = Depth(plan=full_plan, processes=3, looks=Looks((5,)))
 VERIFICATION = Depth(plan=full_plan, processes=0, looks=None)
 
 
@@ -55,11 +55,16 @@ def judge(
     return judgement
 
 
+def role_of(candidate: Candidate) -> ChildRole:
+    """Whether its child runs code that the candidate brought, or steps of Strop's own."""
+    return ChildRole.RECIPE if isinstance(candidate.form, RecipeForm) else ChildRole.CANDIDATE
+
+
 def _judge_once(
     court: Court, candidate: Candidate, rules: Rules, conditions: Conditions, floor: Floor, depth: Depth
 ) -> tuple[Judgement, bool]:
     comparison = None
-    with court.wall.child(ChildRole.CANDIDATE) as child:
+    with court.wall.child(role_of(candidate)) as child:
         cascade = verify(court, child, candidate, rules, depth.plan(court.description))
         if depth.looks and cascade.passing:
             comparison = _timed(court, child, candidate, conditions, floor, depth, depth.looks, cascade)
@@ -82,8 +87,11 @@ def _timed(
     def lanes(stack: ExitStack, process: int) -> tuple[ChildPort, ChildPort]:
         if depth.processes == 1:
             return court.baseline, child
-        baseline = court.loaded(stack, ChildRole.BASELINE, CompiledForm(mode=court.baseline_mode))
-        return baseline, child if process == 0 else court.loaded(stack, ChildRole.CANDIDATE, candidate.form)
+        wanted: list[tuple[ChildRole, Form]] = [(ChildRole.BASELINE, CompiledForm(mode=court.baseline_mode))]
+        if process > 0:
+            wanted.append((role_of(candidate), candidate.form))
+        opened = [future.result() for future in court.loaded_together(stack, wanted)]
+        return opened[0], opened[1] if process > 0 else child
 
     try:
         comparison, graded = compare(court, conditions, lanes, processes=depth.processes, looks=looks)

@@ -13,14 +13,14 @@ from dataclasses import dataclass, field
 from strop.pipeline.court import Arrays, Court, Gold, fill, owned
 from strop.pipeline.slots import Supply, slots_for, supply
 from strop.pipeline.values import case_errors
-from strop.ports import ChildPort, Reply
+from strop.ports import ChildPort
 from strop.records.evidence import Case, Distribution, Stage, ValuesEvidence
 from strop.records.measurement import BASELINE, CANDIDATE, Block, Comparison, Conditions
 from strop.stats.compare import FALSE_FASTER_RATE, Effect, compare_blocks, estimate, pair_log_ratios
 from strop.stats.errors import HONEST_SAMPLES
 from strop.stats.sequential import Plan, consider
 from strop.wire.arrays import views
-from strop.wire.messages import AskMemory, AskProfile, MemoryReply, ProfileReply
+from strop.wire.messages import AskMemory, MemoryReply
 
 ORDER = (BASELINE, CANDIDATE, CANDIDATE, BASELINE)
 GRADED_PAIRS = 2
@@ -147,7 +147,6 @@ def compare(
     clock = Clock(court=court, conditions=conditions)
     ratios: list[float] = []
     rate = FALSE_FASTER_RATE
-    kernel_speedup = None
     for process in range(processes):
         with ExitStack() as stack:
             baseline, candidate = lanes(stack, process)
@@ -155,14 +154,11 @@ def compare(
             rate = clock.time_pairs(baseline, candidate, call_time_ns(court, baseline), looks, process)
             memory = memory_ratio(court, baseline, candidate)
             ratios += [memory] if memory is not None else []
-            if process == 0 and processes > 1:
-                kernel_speedup = kernel_ratio(court, baseline, candidate)
     comparison = compare_blocks(
         clock.blocks,
         baseline=court.baseline_mode,
         conditions=(conditions,),
         false_faster_rate=rate if processes == 1 else FALSE_FASTER_RATE,
-        kernel_speedup=kernel_speedup,
         peak_memory_ratio=statistics.median(ratios) if ratios else None,
     )
     return comparison, tuple(clock.graded)
@@ -170,20 +166,10 @@ def compare(
 
 def memory_ratio(court: Court, baseline: ChildPort, candidate: ChildPort) -> float | None:
     """Peak memory of one call, candidate over baseline; None where the baseline's is too small to be seen."""
-    theirs, mine = (_ask(court, child, AskMemory(), MemoryReply).peak_bytes for child in (baseline, candidate))
+
+    def peak_bytes(child: ChildPort) -> int:
+        with owned(child):
+            return child.ask(AskMemory(), MemoryReply, court.timeouts.run_s).peak_bytes
+
+    theirs, mine = peak_bytes(baseline), peak_bytes(candidate)
     return mine / theirs if theirs > 0 else None
-
-
-def kernel_ratio(court: Court, baseline: ChildPort, candidate: ChildPort) -> float | None:
-    """Time inside kernels, baseline over candidate; None when the profiler saw no kernel on one side."""
-    request = AskProfile(calls=3, target=court.target)
-    spent = [
-        sum(kernel.time_ns for kernel in _ask(court, child, request, ProfileReply).kernels)
-        for child in (baseline, candidate)
-    ]
-    return spent[0] / spent[1] if min(spent) > 0 else None
-
-
-def _ask(court: Court, child: ChildPort, request: AskMemory | AskProfile, answer: type[Reply]) -> Reply:
-    with owned(child):
-        return child.ask(request, answer, court.timeouts.build_s)

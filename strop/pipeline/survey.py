@@ -85,18 +85,21 @@ def _input_like(inputs: Arrays, shape: tuple[object, ...]) -> np.ndarray | None:
 
 def baselines(court: Court, modes: tuple[str, ...]) -> BaselinesMeasured:
     """Time eager and the compile modes in turn, round by round, and name the fastest. A mode that fails is said so."""
+    twins = {mode: twin for mode, twin in court.target.same_modes if mode in modes and twin in modes}
+    measured = [mode for mode in modes if mode not in twins]
     failed: list[tuple[str, str]] = []
     with ExitStack() as stack:
         children: dict[str, ChildPort] = {}
-        for mode in modes:
+        wanted = [(ChildRole.BASELINE, CompiledForm(mode=mode)) for mode in measured]
+        for mode, opened in zip(measured, court.loaded_together(stack, wanted), strict=True):
             try:
-                children[mode] = court.loaded(stack, ChildRole.BASELINE, CompiledForm(mode=mode))
+                children[mode] = opened.result()
             except WorkloadInconclusive as fault:
                 failed.append((mode, str(fault)))
         with court.device():
             times = _time_in_turn(court, children)
     best = min(times, key=lambda mode: times[mode], default="")
-    return BaselinesMeasured(call_ns=tuple(times.items()), failed=tuple(failed), best=best)
+    return BaselinesMeasured(call_ns=tuple(times.items()), failed=tuple(failed), best=best, same=tuple(twins.items()))
 
 
 def _time_in_turn(court: Court, children: dict[str, ChildPort]) -> dict[str, float]:

@@ -73,11 +73,14 @@ class Captured(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BaselinesMeasured(Record):
-    """Time of one call per mode; a mode that failed has a reason instead. ``best`` is what candidates must beat."""
+    """Time of one call per mode; a mode that failed has a reason instead. ``best`` is what candidates must beat;
+    ``same`` pairs a mode that was asked for with the measured one that it equals on this device.
+    """
 
     call_ns: tuple[tuple[str, float], ...]
     failed: tuple[tuple[str, str], ...]
     best: str
+    same: tuple[tuple[str, str], ...] = ()
     event: Literal["baselines_measured"] = "baselines_measured"
 
 

@@ -31,7 +31,11 @@ class Ceilings(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target(Record):
-    """A device as the other rooms see it: no room but this shelf says ``cuda`` or ``cpu``."""
+    """A device as the other rooms see it: no room but this shelf says ``cuda`` or ``cpu``.
+
+    ``same_modes`` pairs modes of ``torch.compile`` that give the same code here: the first is the
+    second by another name.
+    """
 
     name: str
     device: str
@@ -40,6 +44,7 @@ class Target(Record):
     memory: tuple[MemoryLevel, ...]
     ceilings: Ceilings
     threads: int = 1
+    same_modes: tuple[tuple[str, str], ...] = ()
 
     @property
     def last_level_cache_bytes(self) -> int:

@@ -42,6 +42,7 @@ _NAMES = {
     say.ChildRole.REFERENCE: "The reference's process",
     say.ChildRole.BASELINE: "The baseline's process",
     say.ChildRole.CANDIDATE: "The candidate's process",
+    say.ChildRole.RECIPE: "The recipe's process",
 }
 
 

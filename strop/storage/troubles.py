@@ -15,6 +15,10 @@ _DATABASE = (
     ("disk is full", f"The disk that holds {{place}} is full. Free some space there and run again. {_SAFE}"),
     ("no space left", f"The disk that holds {{place}} is full. Have its administrator free some space. {_SAFE}"),
     (
+        "disk i/o error",
+        f"The disk that holds {{place}} is full or failing. Free some space there, or have it checked. {_SAFE}",
+    ),
+    (
         "file is not a database",
         "{place} is not a ledger: it is a file of another kind and was left as it is. Name another place with --store.",
     ),

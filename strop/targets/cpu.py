@@ -62,6 +62,8 @@ class Cpu(TargetKind):
             memory=memory,
             ceilings=ceilings,
             threads=threads,
+            # All that reduce-overhead switches on are CUDA graphs.
+            same_modes=(("reduce-overhead", "default"),),
         )
 
     def identity(self) -> Mapping[str, str]:

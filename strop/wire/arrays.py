@@ -40,7 +40,7 @@ def as_float64(array: Array, dtype: DType) -> NDArray[np.float64]:
     if dtype is DType.BFLOAT16:
         return (array.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
     if dtype in (DType.COMPLEX64, DType.COMPLEX128):
-        return np.stack([array.real, array.imag], axis=-1).astype(np.float64)
+        return np.stack([np.real(array), np.imag(array)], axis=-1).astype(np.float64)
     return array.astype(np.float64)
 
 

@@ -22,7 +22,8 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
     """Members of a union of records are told apart by the tag that they all carry, so that errors name one member."""
     members = get_args(kind)
     tags = [tag for tag in _TAGS if members and all(tag in getattr(m, "__dataclass_fields__", {}) for m in members)]
-    return TypeAdapter(Annotated[kind, Field(discriminator=tags[0])] if tags else kind)
+    told_apart: Any = Annotated[kind, Field(discriminator=tags[0])] if tags else kind
+    return TypeAdapter(told_apart)
 
 
 @cache

@@ -23,11 +23,21 @@ from strop.wire.layout import Layout
 
 
 class ChildRole(StrEnum):
-    """Who a child works for. All three run the same program; only the candidate's is confined."""
+    """Who a child works for. All run the same program.
+
+    A candidate brings code of its own and is confined; a recipe names steps of Strop's own and brings none, so its
+    children may use the compile cache of the trusted ones. A step that carries source text makes a candidate.
+    """
 
     REFERENCE = "reference"
     BASELINE = "baseline"
     CANDIDATE = "candidate"
+    RECIPE = "recipe"
+
+    @property
+    def is_judged(self) -> bool:
+        """True where what runs is a candidate, whose faults are its own."""
+        return self in (ChildRole.CANDIDATE, ChildRole.RECIPE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,6 +18,7 @@ T = TypeVar("T")
 
 DETAIL_CHARS = 1000
 TRACE_CHARS = 4000
+_NO_DEVICE = ("not compiled with cuda", "no nvidia driver", "no cuda gpus", "invalid device ordinal", "not linked with")
 _OUT_OF_MEMORY = ("out of memory", "can't allocate memory", "cannot allocate memory", "not enough memory")
 
 
@@ -84,6 +85,8 @@ def _sentence(error: BaseException, doing: str, fix: str) -> str:
         return text
     if isinstance(error, MemoryError) or any(sign in text.lower() for sign in _OUT_OF_MEMORY):
         fix = "It needs more memory than it may have: use smaller shapes."
+    elif any(sign in text.lower() for sign in _NO_DEVICE):
+        fix = "This machine has no such device: make everything on the device that the workload runs on."
     said = f": {text}" if text else ""
     return f"{doing} raised {type(error).__name__}{said}".rstrip(".") + "." + (f" {fix}" if fix else "")
 

@@ -1,8 +1,16 @@
-"""Modules of transformers at tiny sizes with random weights, as a user would hand them over: nothing here is Strop's."""
+"""Modules of transformers at tiny sizes with random weights, as a user hands them over: nothing here is Strop's."""
 
 import torch
-from transformers import BertConfig, BertModel, DynamicCache, LlamaConfig, LlamaForCausalLM, StaticCache, ViTConfig
-from transformers import ViTForImageClassification
+from transformers import (
+    BertConfig,
+    BertModel,
+    DynamicCache,
+    LlamaConfig,
+    LlamaForCausalLM,
+    StaticCache,
+    ViTConfig,
+    ViTForImageClassification,
+)
 
 VOCABULARY = 211
 HIDDEN, HEADS, LAYERS = 64, 4, 2
@@ -60,7 +68,7 @@ def decoder():
 
 
 def growing_decoder():
-    """The same step with a cache that grows, so that the shape of what the call leaves behind differs from its input."""
+    """The same step with a cache that grows: the call puts longer tensors into the cache object that it was given."""
     model = LlamaForCausalLM(_decoder_config())
 
     def inputs():

@@ -252,13 +252,15 @@ class ScriptedWall:
         self.overflowing, self.accepts = (), True
 
     def script_for(self, role, form):
-        name = "candidate" if role is m.ChildRole.CANDIDATE else getattr(form, "mode", form.form).replace("-", "_")
+        name = "candidate" if role.is_judged else getattr(form, "mode", form.form).replace("-", "_")
         default = Script(call_ns=1e3, compute=lambda x, w: x) if name == "null" else Script()
         return self.scripts.get(name, default)
 
     @contextmanager
     def child(self, role):
-        child = ScriptedChild(role, self, self.scripts.get(role.value + "_before_load", Script()))
+        child = ScriptedChild(
+            role, self, self.scripts.get(("candidate" if role.is_judged else role.value) + "_before_load", Script())
+        )
         self.children.append(child)
         try:
             yield child

@@ -62,7 +62,7 @@ def test_an_honest_candidate_passes_every_stage():
     assert judgement.verdict.outcome == "passed" and judgement.comparison is None
     assert judgement.verdict.error_ratio == pytest.approx(1.0) and judgement.verdict.isolation == "C"
     assert "built" in judgement.verdict.notes
-    asked = [request.circumstance for role, request in wall.asked if isinstance(request, m.Run) and role == "candidate"]
+    asked = [request.circumstance for role, request in wall.asked if isinstance(request, m.Run) and role.is_judged]
     assert set(asked) == set(Circumstance)
     assert all(child.closed for child in wall.children)
 
@@ -70,11 +70,11 @@ def test_an_honest_candidate_passes_every_stage():
 def test_the_candidate_learns_shapes_before_values_and_never_the_expected_ones():
     wall = ScriptedWall()
     run(wall)
-    mine = [type(request) for role, request in wall.asked if role == "candidate"]
+    mine = [type(request) for role, request in wall.asked if role.is_judged]
     assert mine.index(m.Load) < mine.index(m.Deliver) < mine.index(m.Run)
     assert not {m.DrawInputs, m.DrawParameters, m.Expect, m.Perturb, m.Describe} & set(mine)
     first_draw = next(i for i, (_, request) in enumerate(wall.asked) if isinstance(request, m.DrawInputs))
-    loaded = next(i for i, (role, r) in enumerate(wall.asked) if role == "candidate" and isinstance(r, m.Load))
+    loaded = next(i for i, (role, r) in enumerate(wall.asked) if role.is_judged and isinstance(r, m.Load))
     assert loaded < first_draw, "a seed was drawn before the candidate had loaded"
 
 
@@ -260,14 +260,13 @@ def test_equal_times_are_not_faster():
 def test_confirmation_uses_three_pairs_of_fresh_processes():
     wall = ScriptedWall(candidate=Script(call_ns=5e5, kernel_ns=50.0, memory_bytes=150))
     judgement = run(wall, depth=CONFIRMATION)
-    assert judgement.comparison.processes == 3 and judgement.comparison.pairs == 18
-    assert judgement.comparison.kernel_speedup == pytest.approx(2.0)
+    assert judgement.comparison.processes == 3 and judgement.comparison.pairs == 15
     assert judgement.comparison.peak_memory_ratio == pytest.approx(1.5)
-    assert sum(child.role is m.ChildRole.CANDIDATE for child in wall.children) == 3
+    assert sum(child.role is m.ChildRole.RECIPE for child in wall.children) == 3
 
 
-def test_ratios_that_cannot_be_seen_are_left_out():
-    silent = {"eager": Script(memory_bytes=0, kernel_ns=0.0), "candidate": Script(call_ns=5e5)}
+def test_a_memory_ratio_that_cannot_be_seen_is_left_out():
+    silent = {"eager": Script(memory_bytes=0), "candidate": Script(call_ns=5e5)}
     judgement = run(ScriptedWall(**silent), depth=CONFIRMATION)
     assert judgement.comparison.kernel_speedup is None and judgement.comparison.peak_memory_ratio is None
 
@@ -329,6 +328,23 @@ def test_stations_after_a_resume_need_no_earlier_station():
         line.use_baseline("default")
         line.use_baseline("eager")
         assert line.judge(RECIPE, fresh=False).comparison.baseline == "eager"
+
+
+def test_source_text_is_confined_and_a_recipe_shares_the_compile_cache():
+    for candidate, role in ((SOURCE, m.ChildRole.CANDIDATE), (RECIPE, m.ChildRole.RECIPE)):
+        wall = ScriptedWall()
+        run(wall, candidate)
+        assert [child.role for child in wall.children if child.role.is_judged] == [role]
+
+
+def test_a_mode_that_is_another_by_name_is_not_measured_twice():
+    target = replace(TARGET, same_modes=(("reduce-overhead", "default"), ("max-autotune", "eager")))
+    request = replace(REQUEST, baselines=("eager", "default", "reduce-overhead"))
+    line = LocalStations(wall=ScriptedWall(), workload=WORKLOAD, target=target, request=request, conditions=CONDITIONS)
+    with line:
+        measured = line.baselines()
+    assert {mode for mode, _ in measured.call_ns} == {"eager", "default"}
+    assert measured.same == (("reduce-overhead", "default"),)
 
 
 def test_a_mode_that_fails_is_said_so_and_without_any_nothing_is_concluded():
