@@ -1,10 +1,8 @@
-"""A long-horizon forecaster of the DLinear family: a moving average splits each series into trend and remainder, and
-one
-linear layer predicts each part.
+"""A long-horizon forecaster of the DLinear family.
 
-Method: Zeng et al., Are transformers effective for time series forecasting?, AAAI 2023. The window, the look-back of
-336
-steps and the horizon of 96 are the paper's usual setting.
+A moving average splits each series into trend and remainder, and one linear layer predicts each part. Method: Zeng et
+al., Are transformers effective for time series forecasting?, AAAI 2023. The window, the look-back of 336 steps and the
+horizon of 96 are the paper's usual setting.
 """
 
 import torch

@@ -1,8 +1,7 @@
 """The map of structural similarity (SSIM) of two batches of images, with which codecs and generative models are scored.
 
-Wang, Bovik, Sheikh and Simoncelli, Image Quality Assessment, IEEE TIP 2004, with the uniform 7 x 7 window and the
-unbiased
-variances of scikit-image's default. KernelBench convention: Model, get_init_inputs, get_inputs.
+Method: Wang, Bovik, Sheikh and Simoncelli, Image quality assessment, IEEE TIP 2004, with the uniform 7 x 7 window and
+the unbiased variances that scikit-image takes by default.
 """
 
 import torch
