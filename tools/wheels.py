@@ -1,7 +1,7 @@
 """Gather the wheels that Strop needs on a machine where nothing can be installed from outside.
 
-``python tools/wheels.py`` downloads everything that Strop and its tests depend on into ``wheels/``, in the versions that
-this environment has, except what such a machine brings itself (torch and what came with it). There, install them with
+``python tools/wheels.py`` downloads all that Strop and its tests depend on into ``wheels/``, in the versions that this
+environment has, except what such a machine brings itself (torch and what came with it). There, install them with
 ``python -m pip install --no-index --no-deps --target SOMEWHERE wheels/*.whl`` and put SOMEWHERE on PYTHONPATH.
 """
 
