@@ -1,8 +1,9 @@
 """Chains of element-wise steps and row reductions on a CPU, each as one vectorised kernel that is made from its
 program.
 
-``torch.ops.strop.rows`` is what rewritten graphs call. It needs this module imported and a C++ compiler on the first
-call of each program; the kernel is kept for the process and, as a library, between processes.
+``torch.ops.strop.rows`` is what rewritten graphs call, ``torch.ops.strop.row`` where there is one result. They need
+this module imported and a C++ compiler on the first call of each program; the kernel is kept for the process and, as a
+library, between processes.
 """
 
 from __future__ import annotations
@@ -28,8 +29,12 @@ DTYPES = {
 
 LIBRARY = torch.library.Library("strop", "FRAGMENT")
 LIBRARY.define("rows(Tensor[] operands, str program) -> Tensor[]")
+LIBRARY.define("row(Tensor[] operands, str program) -> Tensor")
 ROWS = torch.ops.strop.rows.default
 """The operator that graphs call: see :func:`_rows`."""
+ROW = torch.ops.strop.row.default
+"""The same for a program with one result: Inductor's C++ wrapper takes a list of one tensor for that tensor and
+crashes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,4 +176,6 @@ def _rows_of_fakes(operands: Sequence[torch.Tensor], program: str) -> list[torch
 
 
 LIBRARY.impl("rows", _rows, "CPU")
+LIBRARY.impl("row", lambda operands, program: _rows(operands, program)[0], "CPU")
 torch.library.register_fake("strop::rows", _rows_of_fakes, lib=LIBRARY)
+torch.library.register_fake("strop::row", lambda operands, program: _rows_of_fakes(operands, program)[0], lib=LIBRARY)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from torch.fx import GraphModule, Node
 
 from strop.kernels.program import Program
-from strop.kernels.rows import ROWS
+from strop.kernels.rows import ROW, ROWS
 from strop.transforms._graph import Builder, aten, only_item, replace, shape_of, tensor
 from strop.transforms._programs import REDUCTIONS, TUPLES, Writer, element_of, reduced_dims, translation_of
 
@@ -184,8 +184,12 @@ def fuse(graph: GraphModule, program: Program, operands: list[Node], results: li
     """Put one call in the place of a region."""
     order = {node: place for place, node in enumerate(graph.graph.nodes)}
     add = Builder(graph.graph, _behind(max(operands, key=order.__getitem__)))
-    made = add(ROWS, operands, str(program))
-    fresh = [_shaped(add.item(made, place), old, add) for place, old in enumerate(results)]
+    if len(results) == 1:
+        made = [add(ROW, operands, str(program))]
+    else:
+        together = add(ROWS, operands, str(program))
+        made = [add.item(together, place) for place in range(len(results))]
+    fresh = [_shaped(new, old, add) for new, old in zip(made, results, strict=True)]
     for old, new in zip(results, fresh, strict=True):
         replace(old, new)
 

@@ -1,11 +1,11 @@
 """A forged message.
 
-story: It finds the pipe to its judge, writes there that the run is over and all is well, and never does the work. The
-first call, in which it is warmed up, is honest.
+story: It finds the pipe to its judge, writes there that the run is over and all is well, and never does the work; the
+next question finds nobody. The first call, in which it is warmed up, is honest.
 kind: isolation escape
 seen: as printed scores, written result files and messages on inherited descriptors
 workload: linear_relu
-caught-by: keeps_interface
+caught-by: survives
 """
 
 import os
