@@ -215,8 +215,8 @@ def set_up_logging(settings: Settings) -> None:
     Raises:
         UsageError: a level that logging does not know.
     """
-    wanted = [part.strip() for part in settings.logs.split(",") if part.strip()]
-    if not wanted:
+    levels = dict(_log_level(part) for part in settings.logs.split(",") if part.strip())
+    if not levels:
         return
     root = logging.getLogger("strop")
     if not root.handlers:
@@ -224,13 +224,17 @@ def set_up_logging(settings: Settings) -> None:
         handler.setFormatter(logging.Formatter("%(relativeCreated)8.0f ms %(name)s %(levelname)s %(message)s"))
         root.addHandler(handler)
         root.propagate = False
-    for part in wanted:
-        room, _, level_name = part.partition(":")
-        level = logging.getLevelNamesMapping().get((level_name or "INFO").upper())
-        if level is None:
-            names = "DEBUG, INFO, WARNING, ERROR"
-            raise UsageError(f"STROP_LOGS names the level '{level_name}' for '{room}': use one of {names}.")
-        logging.getLogger(_logger_name(room)).setLevel(level)
+    for name, level in levels.items():
+        logging.getLogger(name).setLevel(level)
+
+
+def _log_level(part: str) -> tuple[str, int]:
+    room, _, level_name = part.strip().partition(":")
+    level = logging.getLevelNamesMapping().get((level_name or "INFO").upper())
+    if level is None:
+        names = "DEBUG, INFO, WARNING, ERROR"
+        raise UsageError(f"STROP_LOGS names the level '{level_name}' for '{room}': use one of {names}.")
+    return _logger_name(room), level
 
 
 def _logger_name(room: str) -> str:

@@ -109,7 +109,7 @@ def loggers():
     """Give the loggers of Strop back as they were."""
     root = logging.getLogger("strop")
     before = (root.handlers[:], root.propagate, root.level)
-    root.handlers[:] = []
+    root.handlers[:], root.propagate = [], True  # pytest puts handlers of its own on a logger that does not propagate
     yield
     root.handlers[:], root.propagate = before[0], before[1]
     root.setLevel(before[2])

@@ -16,7 +16,7 @@ from strop.records.event import Admitted, RunEnded
 from strop.storage.ledger import open_ledger
 from tests.walk.commands import ROOT
 
-pytestmark = [pytest.mark.timeout(600), pytest.mark.slow]
+pytestmark = pytest.mark.timeout(600)
 
 WORK = """
 import torch

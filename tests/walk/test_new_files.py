@@ -8,7 +8,7 @@ import pytest
 from strop.records.event import CatalogueAsked
 from tests.walk.commands import ROOT, Place
 
-pytestmark = [pytest.mark.timeout(600), pytest.mark.slow]
+pytestmark = pytest.mark.timeout(600)
 
 WORK = """
 import torch

@@ -12,7 +12,7 @@ from strop.storage.ledger import open_ledger
 from strop.supervisor.state import RunState
 from tests.walk.commands import TINY
 
-pytestmark = [pytest.mark.timeout(900), pytest.mark.slow]
+pytestmark = pytest.mark.timeout(900)
 
 OPTIMIZE = ("optimize", "work.py", "--json", "--budget", "20m", "--baseline")
 NOTHING_IS_GOOD_ENOUGH = ("--max-error-ratio", "1e-9")

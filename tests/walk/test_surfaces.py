@@ -10,7 +10,7 @@ import pytest
 
 from tests.walk.commands import ROOT, TINY
 
-pytestmark = [pytest.mark.timeout(900), pytest.mark.slow]
+pytestmark = pytest.mark.timeout(900)
 
 WRONG = {
     "sigmoid.py": ("torch.relu(", "torch.sigmoid(", "matches_reference"),

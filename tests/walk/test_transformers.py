@@ -6,7 +6,7 @@ pytest.importorskip("transformers")
 from strop.records.event import Captured, CatalogueAsked, Described, Profiled
 from tests.walk.commands import ROOT
 
-pytestmark = [pytest.mark.timeout(1200), pytest.mark.slow]
+pytestmark = pytest.mark.timeout(1200)
 
 MODELS = {
     "encoder": {"inputs": 2, "breaks": 0},

@@ -8,7 +8,7 @@ from strop.records.recipe import parse_recipe
 from strop.wire.frames import FrameKind
 from strop.wire.messages import ChildRole, Deliver, Delivered, Loaded, Ran, Run
 from tests.unit.worker.client import Child
-from tests.unit.worker.opening import FILES
+from tests.unit.worker.opening import FILES, model
 
 GROWING = (FILES / "growing.py").read_text(encoding="utf-8")
 LINE = "cache.rows = torch.cat([cache.rows, self.linear(x)])\n        return cache.rows.sum(0)"
@@ -97,9 +97,28 @@ def test_whoever_changes_more_is_seen(child):
     assert [leaf.path for leaf in reply.outputs] == [*OUTPUTS, "args[1].more"]
 
 
-def test_an_equal_tensor_in_the_old_ones_place_changes_nothing(child):
-    with Child(ChildRole.REFERENCE) as reference:
-        reference.open(FILES / "cache.py")
-        assert all(leaf.path.startswith("out") for leaf in reference.describe().outputs)
-    reply, _ = ran(child, written(LINE.replace("return", "cache.rows = cache.rows.clone()\n        return")))
-    assert [leaf.path for leaf in reply.outputs] == OUTPUTS
+WITH_A_DICTIONARY = model("return given['x'] * 2", "[{'x': torch.randn(3)}]", arguments="self, given")
+
+
+@pytest.mark.parametrize(
+    ("line", "outputs"),
+    [
+        ("given['x'] = given['x'].clone()", ["out"]),
+        ("given['x'] = given['x'] + 1", ["out", "args[0]['x']"]),
+    ],
+)
+def test_a_container_that_the_workload_leaves_alone(tmp_path, line, outputs):
+    """An equal tensor in the old one's place changes nothing for the caller; any other is one result too many."""
+    path = tmp_path / "workload.py"
+    path.write_text(WITH_A_DICTIONARY, encoding="utf-8")
+    text = WITH_A_DICTIONARY.replace("class Model(", "class ModelNew(")
+    with Child(ChildRole.REFERENCE) as child:
+        child.open(path)
+        description = child.describe()
+        assert [leaf.path for leaf in description.outputs] == ["out"]
+        child.load(SourceForm(text=text.replace("return given['x'] * 2", f"y = given['x'] * 2; {line}; return y")))
+        child.map(description)
+        child.fill(0, {"args[0]['x']": np.ones(3, np.float32)})
+        child.ask(Deliver(), Delivered)
+        reply = child.ask(Run(slot=0), Ran)
+    assert [leaf.path for leaf in reply.outputs] == outputs
