@@ -1,6 +1,7 @@
 # Strop's developer commands. `make help` lists them; `make demo` is the shortest way to see the project work.
 #
 #   TORCH   what to install first, before anything can pull in a larger build    make demo TORCH='torch==2.12.0'
+#           (another one than .venv was made with is exchanged; when left out, .venv keeps what it has)
 #   PYTHON  the interpreter that creates .venv (3.11, 3.12 or 3.13)               make demo PYTHON=python3.12
 #   PY      use this interpreter as it is: no .venv, nothing installed            make gpu PY=python3
 #   JOBS    how many test processes run at once                                   make test JOBS=4
@@ -11,7 +12,11 @@ SHELL := bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 
-TORCH ?= torch==2.13.0
+ifeq ($(origin TORCH),undefined)
+TORCH := torch==2.13.0
+else
+TORCH_WAS_SAID := yes
+endif
 JOBS ?= 2
 ARGS ?=
 VENV := .venv
@@ -25,7 +30,7 @@ endif
 
 PYTEST = $(PY) -m pytest -n $(JOBS) --dist loadgroup $(ARGS)
 
-.PHONY: help demo install test slow gpu gallery lint format types arch docs cov pages clean
+.PHONY: help demo install test slow gpu gallery lint format types arch docs cov pages clean said-anew
 
 help: ## this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 12
@@ -91,7 +96,15 @@ $(VENV)/bin/python:
 	  echo "Strop needs Python 3.11, 3.12 or 3.13 with the venv module; name one with PYTHON=..." >&2; exit 2; fi; \
 	"$$python" -m venv $(VENV)
 
+# Changes only when another torch is named, so that naming the same one twice installs nothing.
+ifdef TORCH_WAS_SAID
+$(VENV)/torch.txt: $(VENV)/.torch-wanted
+$(VENV)/.torch-wanted: said-anew | $(VENV)/bin/python
+	@echo '$(TORCH)' | cmp --silent - $@ || echo '$(TORCH)' >$@
+endif
+
 $(VENV)/torch.txt: | $(VENV)/bin/python
+	@echo '$(TORCH)' | cmp --silent - $(VENV)/.torch-wanted || echo '$(TORCH)' >$(VENV)/.torch-wanted
 	$(PY) -m pip install --quiet '$(TORCH)'
 	$(PY) -c "from importlib.metadata import version; print('torch==' + version('torch'))" >$@
 

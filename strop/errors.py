@@ -53,6 +53,10 @@ class StoreError(UsageError):
     """
 
 
+class NoLedger(StoreError):
+    """There is no ledger where one was to be read: you must name another place, or begin with `strop optimize`."""
+
+
 class BrokenShelf(StropError):
     """The author of a shelf file must mend it; the message names the file and the fix."""
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from strop.errors import UsageError
+
+_COUNT = re.compile(r"0*[1-9][0-9]{0,3}\Z")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,13 +43,30 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
     if disabled not in ("", "0", "1", "true", "false"):
         raise UsageError(f"STROP_DISABLE is '{disabled}': set it to 1 or 0.")
     threads = env.get("STROP_THREADS", "1")
-    if not threads.isdigit() or int(threads) < 1:
-        raise UsageError(f"STROP_THREADS is '{threads}': set it to a whole number from 1.")
+    if not _COUNT.match(threads):
+        raise UsageError(f"STROP_THREADS is '{threads}': set it to a whole number from 1 to 9999.")
+    own = env.get("STROP_HOME")
+    home = at_home(own, "STROP_HOME") if own else at_home(cache, "XDG_CACHE_HOME") / "strop"
     return Settings(
-        home=Path(env.get("STROP_HOME") or Path(cache) / "strop").expanduser(),
+        home=home,
         logs=env.get("STROP_LOGS", ""),
         disabled=disabled in ("1", "true"),
         kernelbench=env.get("STROP_KERNELBENCH", ""),
         threads=int(threads),
         compilers=tuple((name, env[name]) for name in ("CC", "CXX") if env.get(name)),
     )
+
+
+def at_home(path: str, said_by: str, error: type[UsageError] = UsageError) -> Path:
+    """``path`` with a leading ``~`` or ``~user`` replaced by that user's folder; ``said_by`` is where it was named.
+
+    Raises:
+        error: nobody has that name, or it is no path.
+    """
+    if "\0" in path:
+        raise error(f"{said_by} is {path!r}, which is no path: name a folder.")
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        user = path.split("/")[0]
+        raise error(f"{said_by} is '{path}', and '{user}' is nobody's home here: write the path in full.") from None

@@ -43,13 +43,30 @@ def silent(_: str) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class House:
-    """What one command works with. ``place`` is where the ledger lives."""
+class Home:
+    """What a command works with that remembers nothing: ``verify``, ``compare`` and ``profile`` need no ledger."""
 
     settings: Settings
-    ledger: SqlLedger
     artefacts: Artefacts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class House(Home):
+    """What a command works with that reads or writes the ledger; ``place`` is where it lives."""
+
+    ledger: SqlLedger
     place: str
+
+
+def home_of(store: str | None = None) -> Home:
+    """Settings and artefacts. No ledger is opened or made, so none can stand in the way.
+
+    Raises:
+        StoreError: ``store`` is no place.
+    """
+    settings = read_settings()
+    folder = artefacts_folder(store or str(settings.home), settings.home)
+    return Home(settings=settings, artefacts=Artefacts(folder))
 
 
 @contextmanager
@@ -57,7 +74,7 @@ def open_house(store: str | None = None, *, create: bool = True) -> Iterator[Hou
     """Settings, ledger and artefacts; the ledger is closed on leaving.
 
     Raises:
-        StoreError: the ledger cannot be opened; the message says what to do.
+        StoreError: the ledger cannot be opened, or there is none and not ``create``; the message says what to do.
     """
     settings = read_settings()
     place = store or str(settings.home)
@@ -156,7 +173,7 @@ def compiler_version() -> str:
 
 @contextmanager
 def open_stations(
-    house: House, workload: Workload, target: Target, request: Request
+    house: Home, workload: Workload, target: Target, request: Request
 ) -> Iterator[tuple[LocalStations, WallPort]]:
     """The line on this machine, and the wall behind which it works; both are closed on leaving."""
     conditions = conditions_of(target, request.contract.name)
@@ -200,7 +217,7 @@ def write_whole(path: Path, data: bytes) -> None:
         ) from None
 
 
-def keep_text(house: House, name: str, text: str) -> Path:
+def keep_text(house: Home, name: str, text: str) -> Path:
     """A workload's text as a file of its own below the home; the same text is the same file."""
     digest = content_id("p", text).removeprefix("p-")
     path = house.settings.home / "workloads" / f"{name}-{digest}.py"

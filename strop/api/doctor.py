@@ -15,21 +15,26 @@ from pathlib import Path
 
 import torch
 
-from strop.errors import StoreError, StropError
+from strop.errors import NoLedger, StoreError, StropError
+from strop.lowering.torch_shims import DOORS
 from strop.records.target import Target
 from strop.report.phrases import amount_text, plural, share_text, time_text
+from strop.report.sentences import ceilings_text
 from strop.settings import Settings, read_settings
 from strop.targets import SHELF as TARGETS
 from strop.targets._base import TargetKind
 from strop.wiring import Say, calibrated, compiler_version, open_house, open_wall, silent, write_whole
 
 OLDEST_TORCH = (2, 11)
-NEWEST_TESTED_TORCH = (2, 13)
+NEWEST_TRIED_TORCH = min(door.newest for door in DOORS.values())
+"""Beyond this every private door into torch closes itself."""
 PYTHONS = ((3, 11), (3, 13))
 LEAST_DISK_BYTES = 2 * 10**9
 LEAST_MEMORY_BYTES = 2 * 10**9
 NOISY_SHARE = 0.10
 NOISE_ROUNDS = 60
+COARSEST_STEP_NS = 1000.0
+SYSTEM = Path("/sys/devices/system")
 RAISE_ISOLATION = {
     "A": "",
     "B": "For grade A, let this user create namespaces (user.max_user_namespaces above 0).",
@@ -72,7 +77,15 @@ class Examination:
 def examine(store: str | None = None, *, recalibrate: bool = False, say: Say = silent) -> Examination:
     """Look at everything. Nothing that is found wrong here raises: it becomes a finding."""
     settings = read_settings()
-    findings = [_python(), _torch(), _compiler(), _profiler(), *_room(settings), _ledger(store)]
+    findings = [
+        _python(),
+        _torch(),
+        _compiler(),
+        _profiler(),
+        *_room(settings),
+        _ledger(store, settings),
+        clocks_finding(),
+    ]
     targets: list[Target] = []
     for kind in TARGETS:
         if kind.present():
@@ -103,14 +116,15 @@ def _python() -> Finding:
 def torch_finding(installed: str) -> Finding:
     """What to make of this version of torch."""
     numbers = tuple(int(part) for part in installed.split("+")[0].split(".")[:2] if part.isdigit())
-    newest = ".".join(map(str, NEWEST_TESTED_TORCH))
+    newest = ".".join(map(str, NEWEST_TRIED_TORCH))
     if numbers < OLDEST_TORCH:
         fix = f"Install torch {'.'.join(map(str, OLDEST_TORCH))} or newer."
         return Finding(name="torch", state=State.PROBLEM, found=installed, fix=fix)
-    if numbers > NEWEST_TESTED_TORCH:
+    if numbers > NEWEST_TRIED_TORCH:
+        without = "; ".join(door.without for door in DOORS.values() if numbers > door.newest)
         fix = (
-            f"The newest tested torch is {newest}. Beyond it every hook into private parts of torch switches itself "
-            "off, so some transforms may not apply; upgrade strop, or install that version."
+            f"The newest torch that Strop was tried with is {newest}. Beyond it these private doors into torch close "
+            f"themselves: {without}. Upgrade strop, or install that version."
         )
         return Finding(name="torch", state=State.WARNING, found=installed, fix=fix)
     return Finding(name="torch", state=State.OK, found=installed)
@@ -166,13 +180,63 @@ def _available_bytes() -> int:
     return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
-def _ledger(store: str | None) -> Finding:
+def _ledger(store: str | None, settings: Settings) -> Finding:
     try:
-        with open_house(store) as house:
+        with open_house(store, create=False) as house:
             runs = house.ledger.runs()
             return Finding(name="ledger", state=State.OK, found=f"{plural(len(runs), 'run')} in {house.place}")
+    except NoLedger as fault:
+        return _no_ledger(store, settings, str(fault))
     except StoreError as fault:
         return Finding(name="ledger", state=State.PROBLEM, found="cannot be used", fix=str(fault))
+
+
+def _no_ledger(store: str | None, settings: Settings, said: str) -> Finding:
+    """Looking makes none: a place that was named is perhaps misspelt, the home's own is made by the first run."""
+    if store is not None:
+        fix = f"{said} The first run makes one there."
+        return Finding(name="ledger", state=State.WARNING, found=f"none at {store}", fix=fix)
+    if not os.access(settings.home, os.W_OK | os.X_OK):
+        fix = f"Let this user write to {settings.home}, or set STROP_HOME to a folder that is yours."
+        return Finding(name="ledger", state=State.PROBLEM, found="none, and none can be made", fix=fix)
+    return Finding(name="ledger", state=State.OK, found=f"none yet in {settings.home}; the first run makes it")
+
+
+def clocks_finding(system: Path = SYSTEM) -> Finding:
+    """The clock that timing reads, and what the kernel says about the processor's own clock.
+
+    Args:
+        system: where Linux tells about devices; a test has its own.
+    """
+    step_ns = time.get_clock_info("perf_counter").resolution * 1e9
+    processors = sorted(os.sched_getaffinity(0))
+    folders = [system / "cpu" / f"cpu{number}" / "cpufreq" for number in processors]
+    governors = sorted({word for folder in folders if (word := _read(folder / "scaling_governor"))})
+    kilohertz = [int(word) for folder in folders if (word := _read(folder / "scaling_cur_freq")).isdecimal()]
+    source = _read(system / "clocksource" / "clocksource0" / "current_clocksource")
+    found = f"monotonic clock in steps of {time_text(step_ns)}{f' from {source}' if source else ''}; "
+    found += f"governor {' and '.join(governors)}" if governors else "the governor cannot be read here"
+    found += f", {_gigahertz(kilohertz)}" if kilohertz else "; the processor's frequency cannot be read here"
+    fixes: list[str] = []
+    if step_ns > COARSEST_STEP_NS:
+        fixes.append("Use a kernel with high-resolution timers: blocks of calls cannot be timed by so coarse a clock.")
+    if set(governors) - {"performance"}:
+        fixes.append("For steady times let an administrator set the governor: cpupower frequency-set -g performance.")
+    state = State.WARNING if fixes else State.OK
+    return Finding(name="clocks", state=state, found=found, fix=" ".join(fixes))
+
+
+def _gigahertz(kilohertz: list[int]) -> str:
+    low, high = min(kilohertz) / 1e6, max(kilohertz) / 1e6
+    return f"{low:.2f} GHz now" if f"{low:.2f}" == f"{high:.2f}" else f"{low:.2f} to {high:.2f} GHz now"
+
+
+def _read(path: Path) -> str:
+    """A word that the kernel tells; empty where it does not (a virtual machine, a container)."""
+    try:
+        return path.read_text(encoding="ascii").strip()
+    except (OSError, UnicodeDecodeError):
+        return ""
 
 
 def _target(kind: TargetKind, settings: Settings, again: bool, say: Say, targets: list[Target]) -> Iterator[Finding]:
@@ -183,14 +247,6 @@ def _target(kind: TargetKind, settings: Settings, again: bool, say: Say, targets
         return
     targets.append(target)
     yield Finding(name=kind.name, state=State.OK, found=ceilings_text(target))
-
-
-def ceilings_text(target: Target) -> str:
-    """The measured ceilings in one line."""
-    ceilings = target.ceilings
-    rates = ", ".join(f"{dtype} {amount_text(rate, 'flop/s')}" for dtype, rate in ceilings.product_flop_per_s)
-    copy, call = amount_text(ceilings.copy_bytes_per_s, "B/s"), time_text(ceilings.call_overhead_ns)
-    return f"copies {copy}; products {rates}; {call} per call; {plural(target.threads, 'thread')}"
 
 
 def _isolation(settings: Settings, targets: list[Target]) -> Finding:

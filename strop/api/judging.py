@@ -16,7 +16,7 @@ from strop.records.measurement import Comparison
 from strop.records.target import Target
 from strop.records.verdict import Inconclusive, Verdict
 from strop.records.workload import Mode, Workload
-from strop.wiring import House, Say, calibrated, find_kind, open_house, open_stations, silent
+from strop.wiring import Home, Say, calibrated, find_kind, home_of, open_stations, silent
 
 ADMISSION = "admission"
 
@@ -51,16 +51,16 @@ def compare_named(workload: str, candidate: str, asked: Asked, say: Say = silent
 
 def _rule_named(typed: str, typed_candidate: str, asked: Asked, say: Say, *, timed: bool) -> Ruling:
     asked.checked()
-    with open_house(asked.store) as house:
-        kind = find_kind(asked.target)
-        workload = workload_named(typed, house, kind.device, asked.chosen_mode(), asked.suite)
-        candidate = candidate_named(typed_candidate, workload)
-        target = calibrated(kind, house.settings, say)
-        return rule(house, workload, candidate, target, asked, say, timed=timed)
+    home = home_of()
+    kind = find_kind(asked.target)
+    workload = workload_named(typed, home, kind.device, asked.chosen_mode(), asked.suite)
+    candidate = candidate_named(typed_candidate, workload)
+    target = calibrated(kind, home.settings, say)
+    return rule(home, workload, candidate, target, asked, say, timed=timed)
 
 
 def rule(
-    house: House, workload: Workload, candidate: Candidate, target: Target, asked: Asked, say: Say, *, timed: bool
+    house: Home, workload: Workload, candidate: Candidate, target: Target, asked: Asked, say: Say, *, timed: bool
 ) -> Ruling:
     """Have one candidate judged in fresh processes.
 

@@ -26,6 +26,8 @@ from strop.errors import NotSupported, UsageError
 from strop.lowering import compile_mode
 from strop.ports import Listener
 from strop.records.candidate import ModuleForm, RecipeForm
+from strop.records.contract import Contract
+from strop.records.measurement import Conditions
 from strop.records.result import RunResult
 from strop.records.target import Target
 from strop.records.workload import Mode, SourceKind, Workload, WorkloadSource
@@ -33,7 +35,7 @@ from strop.report.jsons import Json, optimize_json
 from strop.sources.candidate import human_candidate
 from strop.sources.workload import import_path
 from strop.storage.artefacts import Artefacts
-from strop.wiring import calibrated, find_kind, open_house, set_up_logging
+from strop.wiring import calibrated, conditions_of, find_kind, open_house, set_up_logging
 
 LOG = logging.getLogger("strop.api")
 Call = tuple[tuple[Any, ...], dict[str, Any]]
@@ -43,8 +45,9 @@ Call = tuple[tuple[Any, ...], dict[str, Any]]
 class Optimized:
     """What ``strop.optimize`` and ``strop.load`` give.
 
-    ``module`` is a drop-in that shares the original's parameters. ``result`` says what the run came to; it is None only
-    when STROP_DISABLE switched Strop off, and ``module`` is then the original itself.
+    ``module`` is a drop-in that shares the original's parameters and computes under the contract's autocast, if it has
+    one. ``result`` says what the run came to; it is None only when STROP_DISABLE switched Strop off, and ``module`` is
+    then the original itself.
     """
 
     module: torch.nn.Module
@@ -84,11 +87,16 @@ def optimize(
 ) -> Optimized:
     """Profile, propose, judge, keep: return a drop-in for ``model`` that is verified and at least as fast.
 
+    An interrupt (Ctrl-C) ends the run, not the program: what was kept so far is returned, and ``result.interrupted`` is
+    True.
+
     Args:
-        model: in the mode (train or eval) and on the device in which it will be used, without gradients.
+        model: in the modes (train or eval, its submodules' own included) and on the device in which it will be used,
+            without gradients.
         example_inputs: one tensor, a sequence of arguments, a mapping of keyword arguments, or ``(args, kwargs)``. The
             verdict holds for calls like this one; other calls go to the compiler's version.
-        contract: fp32, fp32-strict, tf32, bf16 or fp16.
+        contract: fp32, fp32-strict, tf32, bf16 or fp16. Under the last two the drop-in, its fallback included, runs
+            under autocast to that type, as was measured.
         budget: such as ``"90s"`` or ``"5m"``, or a number of seconds.
 
     Raises:
@@ -116,7 +124,7 @@ def optimize(
         chosen = calibrated(find_kind(target, device_of(module, call)), house.settings, LOG.info)
         workload = live_workload(module, call, chosen, house.artefacts)
         done = carry_out(house, house.ledger.new_run(), workload, chosen, request, [watch] if watch else [])
-    return Optimized(module=_drop_in(module, call, done, chosen), result=done.result)
+    return Optimized(module=_drop_in(module, call, done, chosen, request.contract), result=done.result)
 
 
 def load(
@@ -128,21 +136,40 @@ def load(
 ) -> Optimized:
     """A drop-in for ``model`` from what an earlier run kept, without judging anything again.
 
+    Another machine, number of threads or version (of torch, of the compiler) than the run's is warned about: what was
+    judged is still the same computation, but it was neither compiled nor timed here.
+
     Raises:
         UnknownName: the ledger has no such run.
-        UsageError: the run was measured under other conditions (device, mode).
+        UsageError: the run never started, or judged another mode or kind of device than the model's.
+        NotSupported: this machine has no such device, or model and inputs lie on several.
     """
     with open_house(store, create=False) as house:
+        set_up_logging(house.settings)
         if house.settings.disabled:
             return Optimized(module=model)
         done = read_run(house.ledger, run)
         module, call = _plain(model), read_call(example_inputs)
         started = done.story.started
-        if started is None or started.workload.mode is not _mode_of(module):
-            mode = started.workload.mode if started else "another"
+        if started is None:
+            raise UsageError(f"Run {done.story.run} never started, so it kept nothing: begin a new one.")
+        if started.workload.mode is not _mode_of(module):
+            mode = started.workload.mode
             raise UsageError(f"Run {done.story.run} judged the model in {mode} mode: call model.{mode}() first.")
-        chosen = calibrated(find_kind(started.target.name), house.settings, LOG.info)
-    return Optimized(module=_drop_in(module, call, done, chosen), result=done.result)
+        kind = find_kind(started.target.name, device_of(module, call))
+        chosen = calibrated(kind, house.settings, LOG.info)
+        contract = started.request.contract
+        for difference in _differences(started.conditions, conditions_of(chosen, contract.name)):
+            LOG.warning("run %s was measured under other conditions: %s", done.story.run, difference)
+    return Optimized(module=_drop_in(module, call, done, chosen, contract), result=done.result)
+
+
+def _differences(before: Conditions, now: Conditions) -> list[str]:
+    """What differs, one by one: ``torch 2.12.0 there, 2.13.0 here``."""
+    pairs = [("machine", before.machine, now.machine), ("threads", str(before.threads), str(now.threads))]
+    there, here = dict(before.versions), dict(now.versions)
+    pairs += [(name, there.get(name, "none"), here.get(name, "none")) for name in sorted(there.keys() | here.keys())]
+    return [f"{name} {old} there, {new} here" for name, old, new in pairs if old != new]
 
 
 def verify(
@@ -266,12 +293,13 @@ def _plain(model: torch.nn.Module) -> torch.nn.Module:
     return getattr(model, "_orig_mod", model)
 
 
-def _drop_in(module: torch.nn.Module, call: Call, done: Done, target: Target) -> DropIn:
-    baseline = done.result.baseline or "eager"
+def _drop_in(module: torch.nn.Module, call: Call, done: Done, target: Target, asked: Contract) -> DropIn:
+    baseline, contract = done.result.baseline or "eager", asked.on_device(target.device)
     kept = done.result.kept
     fast = None
     if kept is not None and isinstance(kept.keep.candidate.form, RecipeForm):
         captured = done.story.captured
         graphs = frozenset(graph.id for graph in captured.capture.graphs) if captured else frozenset[str]()
-        fast = rewritten(module, call, kept.keep.candidate.form.recipe, target, graphs)
-    return DropIn(module, fast, compile_mode(module, baseline), Guard.around(*call))
+        fast = rewritten(module, call, kept.keep.candidate.form.recipe, target, graphs, contract)
+    fallback = compile_mode(module, baseline)
+    return DropIn(module, fast, fallback, Guard.around(*call), contract, target.device)

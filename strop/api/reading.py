@@ -10,6 +10,7 @@ from strop.errors import UnknownName
 from strop.records.profile import KernelProfile
 from strop.records.result import RunResult
 from strop.report.pages import html_page, markdown_page
+from strop.report.sentences import kernel_labels
 from strop.report.story import CandidateStory, Story, told
 from strop.storage.ledger import SqlLedger
 from strop.supervisor.result import summarise
@@ -34,10 +35,12 @@ class KnownCandidate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownKernel:
-    """A kernel of the compiler's version in one run."""
+    """A kernel of the compiler's version in one run: the ``number``-th (1 is the heaviest) of ``of`` with its name."""
 
     run: str
     kernel: KernelProfile
+    number: int = 1
+    of: int = 1
 
 
 Found = Done | KnownCandidate | KnownKernel
@@ -68,17 +71,18 @@ def full_id(name: str, runs: Sequence[str]) -> str:
 
 def all_runs(store: str | None = None) -> list[RunResult]:
     """Every run of the ledger, newest first."""
-    with open_house(store) as house:
+    with open_house(store, create=False) as house:
         return [read_run(house.ledger, run).result for run in house.ledger.runs()]
 
 
 def find(name: str, store: str | None = None) -> Found:
-    """A run, a candidate (``c-...``), or a kernel of a run (``RUN/KERNEL``).
+    """A run, a candidate (``c-...``), or a kernel of a run (``RUN/KERNEL``, ``RUN/KERNEL#2`` for the second
+    heaviest of that name).
 
     Raises:
         UnknownName: the ledger knows nothing of that name.
     """
-    with open_house(store) as house:
+    with open_house(store, create=False) as house:
         if name.startswith("c-"):
             return _candidate(house.ledger, name)
         run, slash, kernel = name.partition("/")
@@ -96,10 +100,13 @@ def _candidate(ledger: SqlLedger, name: str) -> KnownCandidate:
 
 def _kernel(done: Done, name: str) -> KnownKernel:
     kernels = done.story.profiled.profile.kernels if done.story.profiled else ()
-    for kernel in kernels:
-        if kernel.name == name:
-            return KnownKernel(run=done.story.run, kernel=kernel)
-    raise UnknownName("kernel", name, [kernel.name for kernel in kernels])
+    labels = kernel_labels(kernels)
+    if name not in labels:
+        raise UnknownName("kernel", name, labels)
+    at = labels.index(name)
+    same = [kernel for kernel in kernels if kernel.name == kernels[at].name]
+    number = sum(kernel.name == kernels[at].name for kernel in kernels[: at + 1])
+    return KnownKernel(run=done.story.run, kernel=kernels[at], number=number, of=len(same))
 
 
 def write_report(
@@ -111,7 +118,7 @@ def write_report(
         UnknownName: no such run.
         StoreError: the file cannot be written.
     """
-    with open_house(store) as house:
+    with open_house(store, create=False) as house:
         runs = [read_run(house.ledger, name) for name in names]
     told_runs = [(done.story, done.result) for done in runs]
     place = output or Path(f"{runs[0].story.run}.html")

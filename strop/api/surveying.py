@@ -10,7 +10,7 @@ from strop.pipeline.stations import LocalStations
 from strop.ports import Listener
 from strop.records.event import Event, Happening, RunStarted
 from strop.report.story import Story
-from strop.wiring import Say, calibrated, find_kind, open_house, open_stations, silent
+from strop.wiring import Say, calibrated, find_kind, home_of, open_stations, silent
 
 
 class _Teller:
@@ -36,14 +36,14 @@ def profile_named(typed: str, asked: Asked, watch: Listener | None = None, say: 
         BadWorkload: the workload's own code does not load or raises.
     """
     request = asked.checked()
-    with open_house(asked.store) as house:
-        kind = find_kind(asked.target)
-        workload = workload_named(typed, house, kind.device, asked.chosen_mode(), asked.suite)
-        target = calibrated(kind, house.settings, say)
-        teller = _Teller(watch)
-        with open_stations(house, workload, target, request) as (stations, _):
-            teller.tell(RunStarted(workload=workload, target=target, request=request, conditions=stations.conditions))
-            _survey(stations, teller)
+    home = home_of()
+    kind = find_kind(asked.target)
+    workload = workload_named(typed, home, kind.device, asked.chosen_mode(), asked.suite)
+    target = calibrated(kind, home.settings, say)
+    teller = _Teller(watch)
+    with open_stations(home, workload, target, request) as (stations, _):
+        teller.tell(RunStarted(workload=workload, target=target, request=request, conditions=stations.conditions))
+        _survey(stations, teller)
     return teller.story
 
 

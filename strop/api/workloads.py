@@ -7,10 +7,10 @@ from pathlib import Path
 from strop.records.workload import Mode, Workload
 from strop.sources.suite import find_problem, names_problem
 from strop.sources.workload import file_workload, read_workload
-from strop.wiring import House, keep_text
+from strop.wiring import Home, keep_text
 
 
-def workload_named(typed: str, house: House, device: str, mode: Mode | None, suite: str | None) -> Workload:
+def workload_named(typed: str, house: Home, device: str, mode: Mode | None, suite: str | None) -> Workload:
     """WORKLOAD in any of its forms; a problem of a suite becomes a file of its own below the home.
 
     Raises:

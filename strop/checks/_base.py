@@ -14,12 +14,13 @@ from strop.registry import Shelved
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """What the judge was told: the contract and the factor by which errors may exceed the larger of baseline and
-    honest rounding.
+    """What the judge was told: the contract, the factor by which errors may exceed the larger of baseline and honest
+    rounding, and how far above the baseline's alone they may be for a candidate to be kept.
     """
 
     contract: Contract
     error_factor: float = 2.0
+    max_error_ratio: float = 2.0
     forbid: tuple[str, ...] = ()
 
 

@@ -30,14 +30,13 @@ def verify(
     contract: options.ContractName = None,
     mode: options.ModeName = None,
     suite: options.Suite = None,
-    store: options.Store = None,
     as_json: options.AsJson = False,
 ) -> None:
     """The referee alone: is this candidate right? Works for anybody's kernel."""
     from strop.api.asking import Asked
     from strop.api.judging import verify_named
 
-    asked = Asked(target=target, contract=contract, mode=mode, suite=suite, store=store)
+    asked = Asked(target=target, contract=contract, mode=mode, suite=suite)
     _end(context, verify_named(workload, candidate, asked, say), as_json)
 
 
@@ -50,14 +49,13 @@ def compare(
     baseline: options.Baselines = None,
     mode: options.ModeName = None,
     suite: options.Suite = None,
-    store: options.Store = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Verify, then paired timing against the best baseline in fresh processes."""
     from strop.api.asking import Asked
     from strop.api.judging import compare_named
 
-    asked = Asked(target=target, contract=contract, baselines=words(baseline), mode=mode, suite=suite, store=store)
+    asked = Asked(target=target, contract=contract, baselines=words(baseline), mode=mode, suite=suite)
     _end(context, compare_named(workload, candidate, asked, say), as_json)
 
 
@@ -69,7 +67,6 @@ def profile(
     baseline: options.Baselines = None,
     mode: options.ModeName = None,
     suite: options.Suite = None,
-    store: options.Store = None,
     as_json: options.AsJson = False,
 ) -> None:
     """What the compiler made of a workload: kernels, shares of the time, bounds, headroom, proposals."""
@@ -79,7 +76,7 @@ def profile(
     from strop.report.live import LiveView
     from strop.report.terminal import profile_report
 
-    asked = Asked(target=target, contract=contract, baselines=words(baseline), mode=mode, suite=suite, store=store)
+    asked = Asked(target=target, contract=contract, baselines=words(baseline), mode=mode, suite=suite)
     with LiveView(progress_console()) as view:
         story = profile_named(workload, asked, view, view.say)
     answer(context, as_json, profile_json(story), profile_report(story))

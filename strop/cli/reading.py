@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Id = Annotated[
     str | None,
     typer.Argument(
-        help="A run, a candidate, or RUN/KERNEL; all runs when left out.",
+        help="A run, a candidate, or RUN/KERNEL (KERNEL#2 for the second of that name); all runs when left out.",
         metavar="ID",
         show_default=False,
     ),
@@ -64,8 +64,8 @@ def _shown(found: Found) -> tuple[Json, RenderableType]:
             value = {"schema": jsons.SCHEMA, "runs": list(runs), **jsons.candidate_json(story)}
             return value, terminal.candidate_report(story)
         case _:
-            value = {"schema": jsons.SCHEMA, "run": found.run, **jsons.kernel_json(found.kernel)}
-            return value, terminal.kernel_report(found.kernel)
+            value = {"schema": jsons.SCHEMA, "run": found.run, "number": found.number, "of": found.of}
+            return value | jsons.compiled_json(found.kernel), terminal.kernel_report(found.kernel, found.of)
 
 
 def report(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 from torch._dynamo import config as dynamo_config
+from torch._dynamo.exc import BackendCompilerFailed
 from torch.fx import GraphModule
 
 from strop.capture.compiler_output import compiler_output
@@ -38,12 +39,15 @@ class LoweringOptions:
 
     ``mode`` is a mode of ``torch.compile``, ``inductor`` holds Inductor options on top (``{"cpp.simdlen": 256}``);
     ``dynamic`` as in ``torch.compile``; ``observe`` notes the origins of kernels (slower to compile, same code).
+    ``known`` holds the ids of the captured graphs that may be rewritten, None when all may. Any other graph, whenever
+    it turns up, runs as it was captured, and ``Lowered.strayed`` says so.
     """
 
     mode: str = "default"
     inductor: Mapping[str, Any] = field(default_factory=dict)
     dynamic: bool | None = None
     observe: bool = False
+    known: Set[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +72,14 @@ class LoweredGraph:
 
 
 class Lowered:
-    """A drop-in for the module's call. Compiles on the first call; call it under ``torch.no_grad()``."""
+    """A drop-in for the module's call. Compiles on the first call; call it under ``torch.no_grad()``.
+
+    ``strayed`` is empty until a call leaves the graphs that may be rewritten; it then says how.
+    """
 
     def __init__(self, module: torch.nn.Module, rewrite: Rewrite, options: LoweringOptions) -> None:
         self.graphs: list[LoweredGraph] = []
+        self.strayed = ""
         self._rewrite = rewrite
         self._options = options
         self._inductor = inductor_options(options.mode, options.inductor)
@@ -80,7 +88,11 @@ class Lowered:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the module; recompiles by itself when Dynamo's guards ask for it."""
-        return self._run(*args, **kwargs)
+        try:
+            return self._run(*args, **kwargs)
+        except BackendCompilerFailed:
+            with own_errors():
+                raise
 
     def repack(self) -> None:
         """Compute again what was computed from parameters alone; needed after writes unseen by torch (``.data``)."""
@@ -97,15 +109,22 @@ class Lowered:
         # Dynamo counts recompilations per code object, over all modules of a class, and past its limit runs eagerly
         # without a word.
         limits = dynamo_config.patch(recompile_limit=MANY, accumulated_recompile_limit=MANY)
-        with own_errors(), limits:
+        with limits:
             result = self._compiled(*args, **kwargs)
-        if not self.graphs:
+        if not self.graphs and self._options.known is None:
             raise NotSupported("Dynamo compiled no graph of this module, so the call ran eagerly; `capture` says why.")
+        if not self.graphs and not self.strayed:
+            self.strayed = "Dynamo compiled no graph of the module"
         self._run = self._compiled
         return result
 
     def _compile(self, graph: GraphModule, inputs: Sequence[Any]) -> Callable[..., Any]:
         captured, promised = graph_record(graph), output_values(graph)
+        known = self._options.known
+        if known is not None and captured.id not in known:
+            # Not an error: where there are graph breaks, parts of this call have run already and must not run again.
+            self.strayed = f"the module is captured as another graph ({captured.id}) than those that were judged"
+            return graph
         rewritten = settle(self._rewrite(graph))
         keep_promises(rewritten, promised)
         rewritten_id = graph_record(rewritten).id

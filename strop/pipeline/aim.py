@@ -37,12 +37,15 @@ def _kernel(sample: KernelSample, target: Target, call_ns: float) -> KernelProfi
         ceilings=target.ceilings,
         dtype=sample.dtype,
         graph_id=sample.graph_id,
+        kind=sample.kind,
+        launch=sample.launch,
+        source=sample.source,
     )
 
 
 def aim(profile: Profile, capture: Capture) -> tuple[Opportunity, ...]:
     """Opportunities by headroom. A kernel whose nodes are not in the captured graphs is an opportunity for nobody and
-    is left out.
+    is left out, as is one of unknown time.
     """
     found = [
         Opportunity(
@@ -55,7 +58,7 @@ def aim(profile: Profile, capture: Capture) -> tuple[Opportunity, ...]:
         )
         for kernel in profile.kernels
         for graph in capture.graphs
-        if graph.id == kernel.graph_id and (nodes := _known(kernel, graph))
+        if kernel.calls and graph.id == kernel.graph_id and (nodes := _known(kernel, graph))
     ]
     return tuple(sorted(found, key=lambda opportunity: -opportunity.headroom_ns))
 

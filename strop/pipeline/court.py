@@ -65,14 +65,14 @@ class Timeouts:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gold:
     """One case with everything that a candidate's answer is held against. ``expected`` and ``honest`` are in double
-    precision.
+    precision; ``honest`` is None until the model of honest rounding was asked.
     """
 
     case: Case
     inputs: Arrays
     expected: Arrays
-    honest: tuple[Arrays, ...]
     baseline: Arrays
+    honest: tuple[Arrays, ...] | None = None
     redrawn: bool = False
 
 
@@ -241,11 +241,26 @@ class Court:
 
     def gold(self, case: Case) -> Gold:
         """The case's inputs and answers; the same secret draw for every candidate of this court."""
-        key = (case.index, case.distribution, case.parameters_draw)
+        key = _draw_of(case)
         if key not in self._golds:
             with trusted("The reference could not answer"):
                 self._golds[key] = self._draw_gold(case)
         return replace(self._golds[key], case=case)
+
+    def beside_honest(self, gold: Gold) -> Gold:
+        """The same, with samples of honest rounding; they cost most of a case and are drawn once, when first needed."""
+        key = _draw_of(gold.case)
+        known = self._golds.get(key)
+        if known is None or known.inputs is not gold.inputs:
+            return self._asked(gold)
+        if known.honest is None:
+            known = self._golds[key] = self._asked(known)
+        return replace(known, case=gold.case)
+
+    def _asked(self, gold: Gold) -> Gold:
+        draw = gold.case.parameters_draw
+        with trusted("The reference could not answer"):
+            return replace(gold, honest=tuple(self.perturb(gold.inputs, draw) for _ in range(HONEST_SAMPLES)))
 
     def _draw_gold(self, case: Case) -> Gold:
         """Draw until the reference is finite and the baseline agrees where it is; special values are taken as they
@@ -258,9 +273,7 @@ class Court:
             inputs = self.draw_inputs(distribution)
             expected = self.expect(inputs, draw)
             baseline = run_once(self, self.baseline, inputs, draw)
-            gold = Gold(
-                case=case, inputs=inputs, expected=expected, honest=(), baseline=baseline, redrawn=attempt >= REDRAWS
-            )
+            gold = Gold(case=case, inputs=inputs, expected=expected, baseline=baseline, redrawn=attempt >= REDRAWS)
             if case.distribution is Distribution.SPECIAL or finite(expected):
                 break
         if gold is None or (case.distribution is not Distribution.SPECIAL and not finite(gold.expected)):
@@ -268,8 +281,12 @@ class Court:
                 "The model makes NaN or Inf from its own inputs, even in double precision: there is nothing to judge "
                 "against. Its author must mend the model or its get_inputs()."
             )
-        honest = tuple(self.perturb(gold.inputs, draw) for _ in range(HONEST_SAMPLES))
-        return replace(gold, honest=honest)
+        return gold
+
+
+def _draw_of(case: Case) -> tuple[int, Distribution, int]:
+    """What names a case's secret draw: circumstances share it."""
+    return case.index, case.distribution, case.parameters_draw
 
 
 @contextmanager

@@ -94,7 +94,7 @@ def _timed(
         return opened[0], opened[1] if process > 0 else child
 
     try:
-        comparison, graded = compare(court, conditions, lanes, processes=depth.processes, looks=looks)
+        comparison, graded = compare(court, conditions, cascade.factor, lanes, processes=depth.processes, looks=looks)
     except ChildFault as fault:
         cascade.hear(Stage.TIME, crash_at(Stage.TIME, fault))
         return None

@@ -12,12 +12,11 @@ from dataclasses import dataclass, field
 
 from strop.pipeline.court import Arrays, Court, Gold, fill, owned
 from strop.pipeline.slots import Supply, slots_for, supply
-from strop.pipeline.values import case_errors
+from strop.pipeline.values import errors_as_needed
 from strop.ports import ChildPort
 from strop.records.evidence import Case, Distribution, Stage, ValuesEvidence
 from strop.records.measurement import BASELINE, CANDIDATE, Block, Comparison, Conditions
 from strop.stats.compare import FALSE_FASTER_RATE, Effect, compare_blocks, estimate, pair_log_ratios
-from strop.stats.errors import HONEST_SAMPLES
 from strop.stats.sequential import Plan, consider
 from strop.wire.arrays import views
 from strop.wire.messages import AskMemory, MemoryReply
@@ -50,6 +49,7 @@ class Clock:
 
     court: Court
     conditions: Conditions
+    factor: float
     blocks: list[Block] = field(default_factory=list[Block])
     graded: list[ValuesEvidence] = field(default_factory=list[ValuesEvidence])
 
@@ -109,11 +109,10 @@ class Clock:
             case=TIME_CASE,
             inputs=inputs,
             expected=self.court.expect(inputs, 0),
-            honest=tuple(self.court.perturb(inputs, 0) for _ in range(HONEST_SAMPLES)),
             baseline=theirs,
         )
         outputs = {leaf.path for leaf in self.court.description.outputs}
-        leaves = tuple(leaf for leaf in case_errors(self.court.description, gold, got) if leaf.path in outputs)
+        leaves = tuple(leaf for leaf in errors_as_needed(self.court, gold, got, self.factor) if leaf.path in outputs)
         self.graded.append(ValuesEvidence(stage=Stage.TIME, case=TIME_CASE, leaves=leaves))
 
 
@@ -138,13 +137,17 @@ def call_time_ns(court: Court, child: ChildPort, rounds: int = 3) -> float:
 def compare(
     court: Court,
     conditions: Conditions,
+    factor: float,
     lanes: Callable[[ExitStack, int], tuple[ChildPort, ChildPort]],
     *,
     processes: int,
     looks: Plan,
 ) -> tuple[Comparison, tuple[ValuesEvidence, ...]]:
-    """Time ``processes`` pairs of children, each opened by ``lanes``; one comparison over all of them."""
-    clock = Clock(court=court, conditions=conditions)
+    """Time ``processes`` pairs of children, each opened by ``lanes``; one comparison over all of them.
+
+    Up to ``factor`` times the baseline's error a result is right without asking the model of honest rounding.
+    """
+    clock = Clock(court=court, conditions=conditions, factor=factor)
     ratios: list[float] = []
     rate = FALSE_FASTER_RATE
     for process in range(processes):

@@ -153,7 +153,8 @@ class LocalStations:
         if self._costs is None:
             self._proposals()
         minimal_bytes, product_flop = self._costs or (0, 0)
-        rules = Rules(contract=self.contract, forbid=self.request.forbid)
+        asked = self.request
+        rules = Rules(contract=self.contract, forbid=asked.forbid, max_error_ratio=asked.max_error_ratio)
         floor = Floor(minimal_bytes=minimal_bytes, product_flop=product_flop)
         if not fresh:
             return judge(self.court, candidate, rules, self.conditions, floor, SCREENING)

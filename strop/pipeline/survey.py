@@ -19,6 +19,7 @@ from strop.ports import ChildPort
 from strop.records.candidate import CompiledForm
 from strop.records.event import Admitted, BaselinesMeasured, Captured
 from strop.records.evidence import Case, Distribution
+from strop.records.workload import Description, Mode
 from strop.stats.power import judge_power
 from strop.wire.messages import AskCapture, CaptureReply, ChildRole
 
@@ -34,12 +35,12 @@ def capture(court: Court) -> Captured:
 
 
 def admit(court: Court) -> Admitted:
-    """Power: would a trivial answer pass? The bound must be small beside the spread of the answers between
-    independent inputs.
+    """Can its answers be compared at all, and then power: would a trivial answer pass? The bound must be small beside
+    the spread of the answers between independent inputs.
     """
     notes = list(court.description.notes)
     if court.description.random_ops:
-        notes.append("draws random numbers: " + ", ".join(court.description.random_ops))
+        return Admitted(admissible=False, because=_random(court.description), notes=tuple(notes))
     weak: list[str] = []
     for draw in (0, 1):
         weak = _weak_outputs(court, draw)
@@ -57,10 +58,20 @@ def admit(court: Court) -> Admitted:
     )
 
 
+def _random(description: Description) -> str:
+    """Why a workload that draws random numbers is not judged, and what its user can do."""
+    drawn = f"The workload draws random numbers ({', '.join(description.random_ops)})"
+    lead = f"{drawn}, so its values cannot be compared call by call."
+    if description.mode is Mode.TRAIN:
+        return f"{lead} Judge it in eval mode, where dropout is off: --mode eval, or model.eval() in Python."
+    return f"{lead} It runs in eval mode already: take them out of its forward(), or export a model in eval mode."
+
+
 def _weak_outputs(court: Court, draw: int) -> list[str]:
     """Outputs for which a trivial answer lies within the bound under one draw of the parameters."""
     golds = [
-        court.gold(Case(index=700 + i, distribution=Distribution.OWN, parameters_draw=draw)) for i in range(POWER_DRAWS)
+        court.beside_honest(court.gold(Case(index=700 + i, distribution=Distribution.OWN, parameters_draw=draw)))
+        for i in range(POWER_DRAWS)
     ]
     rows = [row for gold in golds for row in case_errors(court.description, gold, gold.baseline)]
     factor = Rules(contract=court.contract).error_factor
@@ -84,7 +95,11 @@ def _input_like(inputs: Arrays, shape: tuple[object, ...]) -> np.ndarray | None:
 
 
 def baselines(court: Court, modes: tuple[str, ...]) -> BaselinesMeasured:
-    """Time eager and the compile modes in turn, round by round, and name the fastest. A mode that fails is said so."""
+    """Time eager and the compile modes in turn, round by round, and name the fastest. A mode that fails is said so.
+
+    A mode that gives the same code as another one here is not built a second time: it is listed with the other's time,
+    or fails with it, and ``same`` says so.
+    """
     twins = {mode: twin for mode, twin in court.target.same_modes if mode in modes and twin in modes}
     measured = [mode for mode in modes if mode not in twins]
     failed: list[tuple[str, str]] = []
@@ -99,7 +114,11 @@ def baselines(court: Court, modes: tuple[str, ...]) -> BaselinesMeasured:
         with court.device():
             times = _time_in_turn(court, children)
     best = min(times, key=lambda mode: times[mode], default="")
-    return BaselinesMeasured(call_ns=tuple(times.items()), failed=tuple(failed), best=best, same=tuple(twins.items()))
+    call_ns = tuple((mode, times[key]) for mode in modes if (key := twins.get(mode, mode)) in times)
+    reasons = dict(failed)
+    gone = [(mode, twin) for mode, twin in twins.items() if twin in reasons]
+    failed += [(mode, f"It is the same code as {twin} here. {reasons[twin]}") for mode, twin in gone]
+    return BaselinesMeasured(call_ns=call_ns, failed=tuple(failed), best=best, same=tuple(twins.items()))
 
 
 def _time_in_turn(court: Court, children: dict[str, ChildPort]) -> dict[str, float]:

@@ -4,6 +4,7 @@ failure ends it.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -15,7 +16,7 @@ from strop.pipeline.cases import Plan
 from strop.pipeline.court import Arrays, Court, Gold, fill, snapshot_of
 from strop.pipeline.inspection import inspect_interface
 from strop.pipeline.layouts import made_leaves
-from strop.pipeline.values import case_errors
+from strop.pipeline.values import errors_as_needed
 from strop.ports import ChildPort
 from strop.records.candidate import Candidate, SourceForm
 from strop.records.evidence import (
@@ -48,8 +49,9 @@ class Cascade:
     rules: Rules
     findings: dict[str, Finding] = field(default_factory=dict[str, Finding])
     notes: list[str] = field(default_factory=list[str])
-    leaves: list[LeafErrors] = field(default_factory=list[LeafErrors])
+    counted: dict[Case, tuple[LeafErrors, ...]] = field(default_factory=dict[Case, tuple[LeafErrors, ...]])
     finite_inputs: bool = False
+    compile_s: float | None = None
     infrastructure: bool = False
     redrawable: bool = True
 
@@ -57,6 +59,16 @@ class Cascade:
     def passing(self) -> bool:
         """True when something was looked at and nobody objects."""
         return bool(self.findings) and not any(isinstance(f, Failed | Inconclusive) for f in self.findings.values())
+
+    @property
+    def factor(self) -> float:
+        """Up to so many times the baseline's error nobody need ask what honest rounding explains."""
+        return min(self.rules.error_factor, self.rules.max_error_ratio)
+
+    @property
+    def leaves(self) -> list[LeafErrors]:
+        """What the error ratio is made of."""
+        return [leaf for leaves in self.counted.values() for leaf in leaves]
 
     @property
     def open(self) -> bool:
@@ -101,6 +113,7 @@ class Cascade:
             scope=Scope(shapes="exact", finite_inputs=self.finite_inputs),
             error_ratio=error_ratio(self.leaves) if self.leaves else None,
             notes=tuple(dict.fromkeys(self.notes)),
+            compile_s=self.compile_s,
         )
 
 
@@ -112,7 +125,7 @@ def verify(court: Court, child: ChildPort, candidate: Candidate, rules: Rules, p
     if not (_policy(candidate, cascade) and _build(court, child, candidate, cascade)):
         return cascade
     with court.device():
-        for stage in (_interface, _values, _parameters, _state):
+        for stage in (_interface, _values, _parameters, _ratio, _state):
             if not stage(court, child, candidate, plan, cascade):
                 break
     return cascade
@@ -137,13 +150,16 @@ def _build(court: Court, child: ChildPort, candidate: Candidate, cascade: Cascad
 
     def load() -> Evidence:
         open_child(court, child)
+        started_s = time.monotonic()
         loaded = court.load(child, candidate.form)
+        took_s = time.monotonic() - started_s
         court.map(child, 2)
-        return BuildEvidence(seconds_s=loaded.seconds_s, resources=loaded.resources, notes=loaded.notes)
+        return BuildEvidence(seconds_s=took_s, resources=loaded.resources, notes=loaded.notes)
 
     evidence = contained(Stage.BUILD, load)
     if isinstance(evidence, BuildEvidence):
         cascade.notes.extend(evidence.notes)
+        cascade.compile_s = evidence.seconds_s
     return cascade.hear(Stage.BUILD, evidence) and isinstance(evidence, BuildEvidence)
 
 
@@ -181,18 +197,35 @@ def _judge_cases(
 ) -> bool:
     for case in cases:
         gold = court.gold(case)
-        evidence = contained(stage, partial(answer, court, child, gold, stage))
+        evidence = contained(stage, partial(answer, court, child, gold, stage, cascade.factor))
         if isinstance(evidence, ValuesEvidence) and case.distribution is Distribution.SPECIAL:
             evidence = _narrow(evidence, candidate, cascade)
         elif isinstance(evidence, ValuesEvidence) and stage is not Stage.STATE and case.distribution not in _UNCOUNTED:
-            cascade.leaves += evidence.leaves
+            cascade.counted[case] = evidence.leaves
         if not cascade.hear(stage, evidence) or isinstance(evidence, CrashEvidence):
             return False
     return cascade.open
 
 
-def answer(court: Court, child: ChildPort, gold: Gold, stage: Stage) -> ValuesEvidence:
-    """Have the candidate's child run one case and turn what it left into error figures."""
+def _ratio(court: Court, child: ChildPort, candidate: Candidate, plan: Plan, cascade: Cascade) -> bool:
+    """The error ratio weighs cases against one another, so honest rounding is asked about in all of them or in none:
+    where one needed it, the others are run again beside it.
+    """
+    if all(leaf.honest is None for leaf in cascade.leaves):
+        return cascade.open
+    alone = [case for case, leaves in cascade.counted.items() if any(leaf.honest is None for leaf in leaves)]
+    for case in alone:
+        gold = court.beside_honest(court.gold(case))
+        evidence = contained(Stage.VALUES, partial(answer, court, child, gold, Stage.VALUES, cascade.factor))
+        if isinstance(evidence, ValuesEvidence):
+            cascade.counted[case] = evidence.leaves
+        if not cascade.hear(Stage.VALUES, evidence) or isinstance(evidence, CrashEvidence):
+            return False
+    return cascade.open
+
+
+def answer(court: Court, child: ChildPort, gold: Gold, stage: Stage, factor: float) -> ValuesEvidence:
+    """Have the candidate's child run one case and turn what it left into error figures; see ``errors_as_needed``."""
     court.deliver(child, gold.case.parameters_draw)
     fill(child.given.views(0), gold.inputs)
     fill(child.given.views(1), court.other_inputs)
@@ -200,9 +233,8 @@ def answer(court: Court, child: ChildPort, gold: Gold, stage: Stage) -> ValuesEv
     child.ask(Run(slot=0, circumstance=gold.case.circumstance), Ran, court.timeouts.run_s)
     got = snapshot_of(child, 0)
     accepted = ask_user(court, gold, got) if court.description.has_acceptance else None
-    return ValuesEvidence(
-        stage=stage, case=gold.case, leaves=case_errors(court.description, gold, got), accepted=accepted
-    )
+    leaves = errors_as_needed(court, gold, got, factor)
+    return ValuesEvidence(stage=stage, case=gold.case, leaves=leaves, accepted=accepted)
 
 
 def ask_user(court: Court, gold: Gold, got: Arrays) -> bool:

@@ -11,8 +11,9 @@ from typing import Protocol
 import torch
 from torch.fx import GraphModule, Node
 
-from strop.profiling.cost import base, is_product, node_flop, read_bytes, readers, tensor_bytes
+from strop.profiling.cost import base, read_bytes, readers, tensor_bytes
 from strop.profiling.operators import SCATTERS, is_inplace, packet
+from strop.profiling.products import irreducible_flop
 from strop.records.graph import Role
 
 
@@ -39,7 +40,7 @@ def minimal_cost(graphs: Sequence[CapturedGraphLike]) -> tuple[int, int]:
 
     Parameters and buffers count once, however many graphs read them. Of a workload that breaks into several graphs
     only the inputs of the first and the outputs of the last count, since what lies between need not pass through
-    memory. Products of parameters alone do not count, since they can be computed ahead.
+    memory. Products count where no algebra removes them; those of parameters alone can be computed ahead.
     """
     read: dict[tuple[Role, str], int] = {}
     flop = 0
@@ -49,7 +50,9 @@ def minimal_cost(graphs: Sequence[CapturedGraphLike]) -> tuple[int, int]:
             if position == 0 or slot.role is not Role.INPUT:
                 place = (slot.role, slot.path)
                 read[place] = max(read.get(place, 0), _needed_bytes(node))
-        flop += sum(node_flop(n) for n in graph.module.graph.nodes if is_product(n) and n not in ahead)
+        goes_on = position + 1 < len(graphs)
+        nodes = graph.module.graph.nodes
+        flop += sum(irreducible_flop(node, goes_on=goes_on) for node in nodes if node not in ahead)
     written = _written_bytes(graphs[-1].module) if graphs else 0
     return sum(read.values()) + written, flop
 

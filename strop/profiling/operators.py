@@ -13,29 +13,29 @@ from torch.utils.flop_counter import flop_registry
 _aten = torch.ops.aten
 
 
-def _packets(*names: str) -> frozenset[Any]:
+def packets(*names: str) -> frozenset[Any]:
     """Operators by name; one that this torch does not have is left out."""
     return frozenset(getattr(_aten, name) for name in names if hasattr(_aten, name))
 
 
-GATHERS = _packets("embedding", "index_select", "gather", "index", "take", "take_along_dim", "_embedding_bag")
+GATHERS = packets("embedding", "index_select", "gather", "index", "take", "take_along_dim", "_embedding_bag")
 """They read of their table only what they return."""
 
-SCATTERS = _packets(
+SCATTERS = packets(
     *("index_put", "index_copy", "index_add", "index_fill", "scatter", "scatter_add", "scatter_reduce"),
     *("slice_scatter", "select_scatter", "diagonal_scatter", "as_strided_scatter", "masked_scatter"),
     *("index_put_", "index_copy_", "index_add_", "index_fill_", "scatter_", "scatter_add_", "scatter_reduce_"),
 )
 """They change a part of their first argument."""
 
-SHAPE_ONLY = _packets(
+SHAPE_ONLY = packets(
     *("zeros_like", "ones_like", "full_like", "empty_like", "rand_like", "randn_like", "randint_like"),
     *("new_zeros", "new_ones", "new_full", "new_empty", "new_empty_strided", "sym_size", "sym_stride", "sym_numel"),
 )
 """They look at their argument's shape and never at its values."""
 
 
-NO_WORK = _packets("_unsafe_view", "_reshape_alias", "alias", "detach", "lift_fresh", "lift")
+NO_WORK = packets("_unsafe_view", "_reshape_alias", "alias", "detach", "lift_fresh", "lift")
 """They give back what they got, though their schemas do not call them views."""
 
 
@@ -48,8 +48,13 @@ def is_view(node: Node) -> bool:
     """True for a node that moves no data: views, and the unpacking of several results."""
     if node.op != "call_function":
         return False
-    is_declared = node.target is operator.getitem or bool(getattr(node.target, "is_view", False))
+    is_declared = is_unpacking(node) or bool(getattr(node.target, "is_view", False))
     return is_declared or packet(node) in NO_WORK
+
+
+def is_unpacking(node: Node) -> bool:
+    """True for a node that takes one of several results."""
+    return node.target is operator.getitem
 
 
 def is_inplace(node: Node) -> bool:
@@ -92,13 +97,13 @@ def _vector_flop(*tensors: Any, **_: Any) -> int:
 # Products that torch.utils.flop_counter does not know; its own formulas count two operations per multiply-add as well.
 _MORE_PRODUCTS: dict[Any, Callable[..., int]] = {
     **dict.fromkeys(
-        _packets(
+        packets(
             "_scaled_dot_product_flash_attention_for_cpu",
             "_scaled_dot_product_fused_attention_overrideable",
             "_scaled_dot_product_attention_math",
         ),
         _attention_flop,
     ),
-    **dict.fromkeys(_packets("mkldnn_rnn_layer"), _rnn_flop),
-    **dict.fromkeys(_packets("mv", "addmv", "dot", "vdot"), _vector_flop),
+    **dict.fromkeys(packets("mkldnn_rnn_layer"), _rnn_flop),
+    **dict.fromkeys(packets("mv", "addmv", "dot", "vdot"), _vector_flop),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import statistics
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -28,6 +29,13 @@ from strop.wire.messages import KernelSample, ProfileReply
 KERNEL_RANGES: Mapping[str, object] = {"cpp.enable_kernel_profile": True, "profiler_mark_wrapper_call": True}
 """Inductor options under which a program must be compiled for its profile: kernels then leave ranges in the trace."""
 
+# What these options write into a generated kernel: the range, and the header that declares it.
+_RANGE = re.compile(
+    r"^(?:[ \t]*torch::aot_inductor::RAIIAtenRecordFunctionHandle record_\w*\(.*\);[ \t]*"
+    r"|[ \t]*RECORD_FUNCTION\(.*\);[ \t]*"
+    r"|#include <(?:torch/csrc/inductor/aoti_runtime/utils|ATen/record_function)\.h>[ \t]*)\n",
+    re.MULTILINE,
+)
 # A range that no kernel explains and that takes less than this share of the call is overhead.
 WORTH_NAMING = 0.001
 # From where on the profiler's own cost is worth a note.
@@ -44,6 +52,7 @@ class _Entry:
     dtype: str
     is_named: bool
     graph_id: str = ""
+    compiled: CompiledKernel | None = None
     times_ns: list[float] = field(default_factory=list)
     launches: list[int] = field(default_factory=list)
 
@@ -70,7 +79,8 @@ def profile_calls(
 
     Times are medians over the traced calls, and totals over all launches of one call. ``call_ns`` is the median time
     of a call with no profiler running; where the profiler's own cost makes the kernels add up to more than that, they
-    are scaled down to it and a note says so. Kernel ranges: torch.profiler with Inductor's
+    are scaled down to it and a note says so. Every kernel of ``outputs`` is in the answer, with what the compiler made;
+    one that left no range has no calls and no time. Kernel ranges: torch.profiler with Inductor's
     ``cpp.enable_kernel_profile``.
     """
     graphs = graphs or {}
@@ -86,6 +96,7 @@ def profile_calls(
         for number, trace in enumerate(traces):
             book.start_call(number)
             book.enter_eager(trace, operators)
+    book.enter_unseen()
     return _reply(call_ns, book)
 
 
@@ -94,7 +105,7 @@ class _Book:
 
     def __init__(self, outputs: Sequence[CompilerOutput], graphs: Mapping[str, GraphModule]) -> None:
         self.entries: dict[Key, _Entry] = {}
-        self.notes: list[str] = []
+        self.notes: list[str] = [note for output in outputs for note in output.notes]
         self._outputs = outputs
         self._nodes = {name: {node.name: node for node in module.graph.nodes} for name, module in graphs.items()}
         self._graphs = graphs
@@ -154,10 +165,23 @@ class _Book:
             entry = _Entry(language, (), Cost(0, 0), "float32", is_named=False)
             self._add((name, ""), one.span, entry)
             return
-        cost, dtype = self._cost(one.kernel, one.position, which)
-        kernel = one.kernel
-        entry = _Entry(kernel.language, kernel.nodes, cost, dtype, is_named=True, graph_id=kernel.graph_id)
-        self._add((one.kernel.name, f"{which}:{one.position}"), one.span, entry)
+        key, entry = self._entry(one.kernel, one.position, which)
+        self._add(key, one.span, entry)
+
+    def _entry(self, kernel: CompiledKernel, position: int, which: int) -> tuple[Key, _Entry]:
+        cost, dtype = self._cost(kernel, position, which)
+        entry = _Entry(
+            kernel.language, kernel.nodes, cost, dtype, is_named=True, graph_id=kernel.graph_id, compiled=kernel
+        )
+        return (kernel.name, f"{which}:{position}"), entry
+
+    def enter_unseen(self) -> None:
+        """Book, without a time, the kernels that left no range in any call."""
+        for which, output in enumerate(self._outputs):
+            for position, kernel in enumerate(output.kernels):
+                key, entry = self._entry(kernel, position, which)
+                if key not in self.entries:
+                    self.entries[key] = replace(entry, times_ns=[0.0], launches=[0])
 
     def _add(self, key: Key, span: Span, fresh: _Entry) -> None:
         """Add one launch to its line; costs are totals of a call, so those of the first call count."""
@@ -228,6 +252,11 @@ def _library_products(output: CompilerOutput, nodes: Mapping[str, Mapping[str, N
     return {node for node in named if node is not None and is_product(node)}
 
 
+def without_ranges(source: str) -> str:
+    """A generated kernel as the compiler writes it when nobody watches: without what `KERNEL_RANGES` added."""
+    return _RANGE.sub("", source)
+
+
 def _reply(call_ns: float, book: _Book) -> ProfileReply:
     samples = [
         KernelSample(
@@ -240,6 +269,9 @@ def _reply(call_ns: float, book: _Book) -> ProfileReply:
             work_flop=entry.cost.work_flop,
             dtype=entry.dtype,
             graph_id=entry.graph_id,
+            kind=entry.compiled.kind if entry.compiled else None,
+            launch=entry.compiled.launch if entry.compiled else "",
+            source=without_ranges(entry.compiled.source) if entry.compiled else "",
         )
         for (name, _), entry in book.entries.items()
         if entry.is_named or statistics.median(entry.times_ns) >= WORTH_NAMING * call_ns

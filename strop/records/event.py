@@ -74,7 +74,8 @@ class Captured(Record):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BaselinesMeasured(Record):
     """Time of one call per mode; a mode that failed has a reason instead. ``best`` is what candidates must beat;
-    ``same`` pairs a mode that was asked for with the measured one that it equals on this device.
+    ``same`` pairs a mode that was asked for with the measured one that gives the same code on this device; both have
+    that one's time.
     """
 
     call_ns: tuple[tuple[str, float], ...]

@@ -89,7 +89,7 @@ class LeafErrors(Record):
     NaN, +Inf, -Inf or finite class differs from the reference; ``exact_mismatches`` counts unequal elements of
     integer and boolean
     outputs, for the honest-rounding model the most in one sample. ``worst`` says where the largest error is and what
-    stood there.
+    stood there. ``honest`` is None where the model was not asked: the baseline's own error covered the candidate's.
     """
 
     path: str
@@ -97,7 +97,7 @@ class LeafErrors(Record):
     floor: float
     candidate: ErrorQuantiles
     baseline: ErrorQuantiles
-    honest: ErrorQuantiles
+    honest: ErrorQuantiles | None
     mask_mismatches: int = 0
     baseline_mask_mismatches: int = 0
     exact_mismatches: int = 0
@@ -117,7 +117,9 @@ class PolicyEvidence(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuildEvidence(Record):
-    """The candidate loaded: how long it took, and what its builder reported (registers, spills, shared memory)."""
+    """The candidate loaded: how long it took by the judge's clock (building, compiling, two calls to warm up), and what
+    its builder reported (registers, spills, shared memory).
+    """
 
     seconds_s: float
     resources: tuple[tuple[str, float], ...] = ()

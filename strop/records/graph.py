@@ -72,9 +72,9 @@ class KernelKind(StrEnum):
 class CompiledKernel(Record):
     """One kernel of the compiled workload.
 
-    ``source`` is the generated text (empty for an extern call); ``nodes`` the names or operators of the ATen nodes it
-    came from;
-    ``launch`` the launch parameters or the loop structure as text.
+    ``name`` is the compiler's own; ``source`` the whole generated text, empty for an extern call; ``nodes`` the names
+    or operators of the ATen nodes it came from; ``launch`` the launch parameters or the loop structure as text, for an
+    extern call its arguments.
     """
 
     name: str

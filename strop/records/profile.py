@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from strop.records._base import Record
+from strop.records.graph import KernelKind
 
 
 class Bound(StrEnum):
@@ -19,8 +20,12 @@ class Bound(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KernelProfile(Record):
-    """One kernel's cost per call of the workload. ``floor_ns`` is the time it would take at the target's
-    ceilings; ``nodes`` are of graph ``graph_id``."""
+    """One kernel: what it costs per call of the workload, and what the compiler made.
+
+    ``floor_ns`` is the time it would take at the target's ceilings; ``nodes`` are of graph ``graph_id``. ``kind``,
+    ``launch`` and ``source`` are as in ``CompiledKernel``; ``kind`` is None for an operator of eager code. A kernel
+    with no ``calls`` left no range in the trace: its time is unknown and part of the overhead.
+    """
 
     name: str
     language: str
@@ -33,6 +38,9 @@ class KernelProfile(Record):
     bound: Bound
     floor_ns: float
     graph_id: str = ""
+    kind: KernelKind | None = None
+    launch: str = ""
+    source: str = ""
 
     @property
     def headroom_ns(self) -> float:

@@ -26,6 +26,7 @@ class Kept(Record):
 class RunResult(Record):
     """The result of one run.
 
+    ``baselines_same`` pairs a baseline with the one that gives the same code here and whose time it has.
     ``kept`` is None when the compiler's version stays. ``failed`` counts candidates by the check that stopped them;
     ``pending`` those that were proposed but not yet judged. ``reason`` is None while the run has not ended.
     """
@@ -51,6 +52,7 @@ class RunResult(Record):
     tokens: int
     because: str
     reason: StopReason | None
+    baselines_same: tuple[tuple[str, str], ...] = ()
 
     @property
     def interrupted(self) -> bool:

@@ -61,7 +61,9 @@ class Verdict(Record):
 
     ``error_ratio`` is the worst quantile of the candidate's error over the baseline's, both against fp64 (None when
     values were never compared);
-    ``isolation`` the grade of the wall (A, B, C).
+    ``isolation`` the grade of the wall (A, B, C). ``compile_s`` is how long the candidate took to build, compile and
+    warm up, by the judge's clock and with what the compiler's caches held (None when it did not load); no decision
+    rests on it.
     """
 
     candidate_id: str
@@ -70,6 +72,7 @@ class Verdict(Record):
     scope: Scope = Scope()
     error_ratio: float | None = None
     notes: tuple[str, ...] = ()
+    compile_s: float | None = None
 
     @property
     def objection(self) -> Failed | Inconclusive | None:

@@ -106,7 +106,9 @@ class Description(Record):
     ``mutates`` lists input paths that the reference writes to, ``updates`` the buffers (running statistics);
     ``aliases`` output paths that share memory with an input; ``random_ops`` operators that draw random numbers;
     ``constants`` the numbers that occur in the graph (so that a clamp can be made to clamp); ``structure`` the
-    output's pytree as text; ``mode`` the mode in which it ran, which a workload's own declaration may have decided.
+    output's pytree as text; ``mode`` the mode in which it ran, which a workload's own declaration may have decided;
+    ``code`` the modules that were imported from the user's own folders, with the SHA-256 of their files (empty in
+    ledgers that are older than it).
     """
 
     parameters: tuple[Leaf, ...]
@@ -123,3 +125,4 @@ class Description(Record):
     has_acceptance: bool = False
     mode: Mode = Mode.TRAIN
     notes: tuple[str, ...] = ()
+    code: tuple[tuple[str, str], ...] = ()

@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from strop.records.graph import KernelKind
 from strop.records.ids import plain
 from strop.records.measurement import Comparison
 from strop.records.opportunity import Proposal
@@ -89,6 +90,7 @@ def verdict_json(
         "workload_id": workload.id,
         "target": target.name,
         "candidate_id": verdict.candidate_id,
+        "compile_s": verdict.compile_s,
         "comparison": comparison_json(comparison) if comparison else None,
     }
 
@@ -111,6 +113,7 @@ def kept_json(kept: Kept | None) -> Json | None:
         "peak_memory_ratio": comparison.peak_memory_ratio,
         "baseline_ns": comparison.baseline_ns,
         "candidate_ns": comparison.candidate_ns,
+        "compile_s": kept.keep.verdict.compile_s,
         "confirmed": kept.confirmed,
     }
 
@@ -126,6 +129,7 @@ def optimize_json(result: RunResult) -> Json:
         "contract": result.contract,
         "baselines_ns": dict(result.baselines_ns),
         "baselines_failed": dict(result.baselines_failed),
+        "baselines_same": dict(result.baselines_same),
         "baseline": result.baseline,
         "kept": kept_json(result.kept),
         "without_work_removed": kept_json(result.without_work_removed),
@@ -164,24 +168,54 @@ def candidate_json(story: CandidateStory) -> Json:
         "checks": [{"name": f.check, "outcome": f.outcome, "because": f.because} for f in verdict.findings]
         if verdict
         else [],
+        "compile_s": verdict.compile_s if verdict else None,
         "comparison": comparison_json(story.comparison) if story.comparison else None,
     }
 
 
 def kernel_json(kernel: KernelProfile) -> Json:
-    """One kernel's cost per call."""
+    """One kernel's cost per call; a kernel that left no range in the trace has no time."""
+    seen = kernel.calls > 0
     return {
         "name": kernel.name,
+        "kind": str(kernel.kind) if kernel.kind else None,
         "language": kernel.language,
+        "graph_id": kernel.graph_id or None,
         "nodes": list(kernel.nodes),
         "calls": kernel.calls,
-        "time_ns": kernel.time_ns,
-        "share": kernel.share,
+        "time_ns": kernel.time_ns if seen else None,
+        "share": kernel.share if seen else None,
         "moved_bytes": kernel.moved_bytes,
         "work_flop": kernel.work_flop,
-        "bound": str(kernel.bound),
+        "bound": str(kernel.bound) if seen else None,
         "floor_ns": kernel.floor_ns,
-        "headroom_ns": kernel.headroom_ns,
+        "headroom_ns": kernel.headroom_ns if seen else None,
+    }
+
+
+def compiled_json(kernel: KernelProfile) -> Json:
+    """The same, and what the compiler made: the whole source of a generated kernel with its launch parameters or loops,
+    the arguments of an extern call.
+    """
+    generated, extern = kernel.kind is KernelKind.GENERATED, kernel.kind is KernelKind.EXTERN
+    return {
+        **kernel_json(kernel),
+        "launch": kernel.launch if generated else None,
+        "arguments": kernel.launch if extern else None,
+        "source": kernel.source if generated else None,
+    }
+
+
+def target_json(target: Target) -> Json:
+    """A target with the ceilings that were measured on this machine."""
+    ceilings = target.ceilings
+    return {
+        "name": target.name,
+        "device": target.device,
+        "threads": target.threads,
+        "copy_bytes_per_s": ceilings.copy_bytes_per_s,
+        "product_flop_per_s": dict(ceilings.product_flop_per_s),
+        "call_overhead_ns": ceilings.call_overhead_ns,
     }
 
 
@@ -194,14 +228,15 @@ def profile_json(story: Story) -> Json:
     return {
         "schema": SCHEMA,
         "workload": story.started.workload.name if story.started else "",
-        "target": story.started.target.name if story.started else "",
+        "target": target_json(story.started.target) if story.started else None,
         "contract": story.started.request.contract.name if story.started else "",
         "inadmissible": story.inadmissible or None,
         "baselines_ns": story.baseline_ns(),
+        "baselines_same": dict(story.baselines.same) if story.baselines else {},
         "baseline": story.baselines.best if story.baselines else None,
         "call_ns": profile.call_ns if profile else None,
         "overhead_ns": profile.overhead_ns if profile else None,
-        "kernels": [kernel_json(kernel) for kernel in profile.kernels] if profile else [],
+        "kernels": [compiled_json(kernel) for kernel in profile.kernels] if profile else [],
         "opportunities": [plain(each) for each in opportunities],
         "graphs": [{"id": graph.id, "nodes": len(graph.nodes)} for graph in capture.graphs] if capture else [],
         "graph_breaks": [plain(each) for each in capture.breaks] if capture else [],

@@ -95,7 +95,8 @@ def line_of(what: Happening) -> str:
 def _baselines_line(what: BaselinesMeasured) -> str:
     times = ", ".join(f"{mode} {time_text(call_ns)}" for mode, call_ns in what.call_ns)
     failed = "".join(f"; {mode} failed: {short(because)}" for mode, because in what.failed)
-    return f"baselines: {times}; to beat: {baseline_text(what.best)}{failed}"
+    same = "".join(f"; {mode} is {twin} here" for mode, twin in what.same)
+    return f"baselines: {times}; to beat: {baseline_text(what.best)}{same}{failed}"
 
 
 def _candidate_line(what: Happening) -> str:

@@ -30,7 +30,9 @@ def _environment() -> Environment:
         "interval": phrases.interval_text,
         "short": phrases.short,
         "baseline": sentences.baseline_text,
+        "same": sentences.same_text,
         "cell": _cell,
+        "ceilings": sentences.ceilings_text,
     }
     environment.filters.update(filters)
     return environment

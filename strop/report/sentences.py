@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 import shlex
+from collections import Counter
+from collections.abc import Iterable, Sequence
 
 from strop.records.event import Request, StopReason
+from strop.records.graph import KernelKind
 from strop.records.measurement import Comparison
+from strop.records.profile import KernelProfile
 from strop.records.result import Kept, RunResult
+from strop.records.target import Target
 from strop.records.verdict import Verdict
 from strop.records.workload import Mode, SourceKind, Workload
-from strop.report.phrases import interval_text, legality_text, plural, ratio_text, seconds_text, time_text
+from strop.report.phrases import (
+    amount_text,
+    interval_text,
+    legality_text,
+    plural,
+    ratio_text,
+    seconds_text,
+    time_text,
+)
 from strop.report.story import Story
 
 _BASELINES = {
@@ -21,6 +34,39 @@ _BASELINES = {
 def baseline_text(mode: str) -> str:
     """A baseline as a person would call it."""
     return _BASELINES.get(mode, f"torch.compile (mode {mode})")
+
+
+def same_text(pairs: Iterable[tuple[str, str]], mode: str) -> str:
+    """That a baseline is the same code as another one on this target; empty when it was measured itself."""
+    twin = dict(pairs).get(mode)
+    return f"the same code as {baseline_text(twin)} here, measured once" if twin else ""
+
+
+def ceilings_text(target: Target) -> str:
+    """The measured ceilings in one line."""
+    ceilings = target.ceilings
+    rates = ", ".join(f"{dtype} {amount_text(rate, 'flop/s')}" for dtype, rate in ceilings.product_flop_per_s)
+    copy, call = amount_text(ceilings.copy_bytes_per_s, "B/s"), time_text(ceilings.call_overhead_ns)
+    return f"copies {copy}; products {rates}; {call} per call; {plural(target.threads, 'thread')}"
+
+
+def kernel_labels(kernels: Sequence[KernelProfile]) -> list[str]:
+    """What each kernel is asked for by: the compiler's name for it, with ``#2`` and so on behind a name that came
+    before (a library function that is called again, a kernel of another graph).
+    """
+    seen: Counter[str] = Counter()
+    labels: list[str] = []
+    for kernel in kernels:
+        seen[kernel.name] += 1
+        labels.append(kernel.name if seen[kernel.name] == 1 else f"{kernel.name}#{seen[kernel.name]}")
+    return labels
+
+
+def kind_text(kernel: KernelProfile) -> str:
+    """Who wrote a kernel, and in what."""
+    if kernel.kind is KernelKind.GENERATED:
+        return f"generated {kernel.language}"
+    return "extern call" if kernel.kind is KernelKind.EXTERN else "operator"
 
 
 def headline(result: RunResult) -> str:

@@ -9,23 +9,28 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from strop.records.graph import Capture
+from strop.records.graph import Capture, KernelKind
 from strop.records.measurement import Comparison
 from strop.records.opportunity import Decline, Opportunity, Proposal
 from strop.records.profile import KernelProfile, Profile
 from strop.records.result import RunResult
+from strop.records.target import Target
 from strop.records.verdict import Verdict
 from strop.report.phrases import amount_text, interval_text, plural, ratio_text, share_text, short, time_text
 from strop.report.sentences import (
     baseline_text,
+    ceilings_text,
     conditions_facts,
     cost_text,
     headline,
     kept_facts,
+    kernel_labels,
+    kind_text,
     other_classes,
     other_text,
     repeat_kept,
     repeat_run,
+    same_text,
     scope_text,
     verdict_headline,
 )
@@ -78,7 +83,7 @@ def run_report(story: Story, result: RunResult) -> Group:
     if story.baselines is not None:
         parts.append(section("Baselines", baselines_table(story)))
     if story.profiled is not None:
-        parts.append(section("Where the time goes", kernels_table(story.profiled.profile)))
+        parts.append(section("Where the time goes", _kernels(story, MANY_KERNELS)))
     if result.kept is not None:
         parts.append(section("What is kept", facts(kept_facts(result.kept))))
     others = other_classes(result)
@@ -129,36 +134,53 @@ def baselines_table(story: Story) -> Table:
         return table
     for mode, call_ns in story.baselines.call_ns:
         best = mode == story.baselines.best
-        remark = "the one to beat" if best else ""
+        remark = "the one to beat" if best else same_text(story.baselines.same, mode)
         table.add_row(Text(baseline_text(mode), style="bold" if best else ""), time_text(call_ns), remark)
     for mode, because in story.baselines.failed:
         table.add_row(baseline_text(mode), "failed", Text(short(because), style="red"))
     return table
 
 
-def kernels_table(profile: Profile, limit: int = MANY_KERNELS) -> RenderableType:
-    """The heaviest kernels with their share, bound and headroom."""
-    table = grid("kernel", "share", "", "time", "bound", "floor", "from", right=(1, 3, 5))
-    for kernel in profile.kernels[:limit]:
-        table.add_row(*_kernel_cells(kernel))
+def _kernels(story: Story, limit: int) -> RenderableType:
+    """Kernels beside the ceilings; nothing before the profile."""
+    if story.profiled is None or story.started is None:
+        return Text()
+    return kernels_table(story.profiled.profile, story.started.target, limit)
+
+
+def kernels_table(profile: Profile, target: Target, limit: int = MANY_KERNELS) -> RenderableType:
+    """The heaviest kernels, two lines each: who wrote it, its share, what it moves and computes, what binds it, and its
+    headroom above the floor.
+    """
+    columns = ("kernel\nfrom", "kind\nbound", "time\nshare", "moves\ncomputes", "floor\nheadroom")
+    table = grid(*columns, right=(2, 3, 4))
+    for label, kernel in list(zip(kernel_labels(profile.kernels), profile.kernels, strict=True))[:limit]:
+        table.add_row(*_kernel_cells(label, kernel))
     rest = profile.kernels[limit:]
     if rest:
         share, time_ns = sum(kernel.share for kernel in rest), sum(kernel.time_ns for kernel in rest)
-        table.add_row(f"{len(rest)} more", share_text(share), bar(share), time_text(time_ns), "", "", "")
-    outside = f"One call takes {time_text(profile.call_ns)}, {time_text(profile.overhead_ns)} of it outside any kernel."
-    notes = [Text(note, style="dim") for note in profile.notes]
-    return Group(table, Text(outside, style="dim"), *notes)
+        table.add_row(f"{len(rest)} more", "", f"{time_text(time_ns)}\n{share_text(share)}", "", "")
+    lines = [
+        f"One call takes {time_text(profile.call_ns)}, {time_text(profile.overhead_ns)} of it outside any kernel.",
+        f"Floors are at the ceilings measured on this machine: {ceilings_text(target)}.",
+        *profile.notes,
+    ]
+    return Group(table, *(Text(line, style="dim") for line in lines))
 
 
-def _kernel_cells(kernel: KernelProfile) -> list[RenderableType]:
+def _kernel_cells(label: str, kernel: KernelProfile) -> list[RenderableType]:
+    name = Text(short(label, 60), style="bold")
+    name.append(f"\n{short(', '.join(kernel.nodes) or 'no node of the graph', 80)}", style="not bold dim")
+    amounts = f"{amount_text(kernel.moved_bytes, 'B')}\n{amount_text(kernel.work_flop, 'flop')}"
+    floor = time_text(kernel.floor_ns)
+    if not kernel.calls:
+        return [name, kind_text(kernel), "not seen", amounts, floor]
     return [
-        Text(short(kernel.name, 48)),
-        share_text(kernel.share),
-        Text(bar(kernel.share), style="blue"),
-        time_text(kernel.time_ns),
-        str(kernel.bound),
-        time_text(kernel.floor_ns),
-        Text(short(", ".join(kernel.nodes), 60), style="dim"),
+        name,
+        f"{kind_text(kernel)}\n{kernel.bound}",
+        f"{time_text(kernel.time_ns)}\n{share_text(kernel.share)}",
+        amounts,
+        f"{floor}\n{time_text(kernel.headroom_ns)}",
     ]
 
 
@@ -203,6 +225,8 @@ def verdict_report(verdict: Verdict, comparison: Comparison | None) -> Group:
     if comparison is not None:
         parts.append(section("Time", facts(_comparison_facts(comparison))))
     pairs = [("candidate", verdict.candidate_id), ("isolation", verdict.isolation), ("holds for", scope_text(verdict))]
+    if verdict.compile_s is not None:
+        pairs.append(("ready after", f"{time_text(verdict.compile_s * 1e9)} of building, compiling and warming up"))
     parts.append(section("Verdict", facts([*pairs, *(("note", note) for note in verdict.notes)])))
     return Group(*parts)
 
@@ -226,7 +250,7 @@ def profile_report(story: Story) -> Group:
     if story.baselines is not None:
         parts.append(section("Baselines", baselines_table(story)))
     if story.profiled is not None:
-        parts.append(section("Kernels", kernels_table(story.profiled.profile, limit=40)))
+        parts.append(section("Kernels", _kernels(story, limit=40)))
         parts.append(section("Where a proposal could win", opportunities_table(story.profiled.opportunities)))
     if story.captured is not None:
         parts.append(section("Graphs", Text(_graphs_text(story.captured.capture))))
@@ -268,16 +292,36 @@ def declines_table(declines: Sequence[Decline]) -> Table:
     return table
 
 
-def kernel_report(kernel: KernelProfile) -> Group:
-    """One kernel, as ``strop show`` prints it."""
-    pairs = [
-        ("language", kernel.language),
-        ("time", f"{time_text(kernel.time_ns)} per call of the workload, in {plural(kernel.calls, 'call')}"),
-        ("share", share_text(kernel.share)),
+def kernel_report(kernel: KernelProfile, of: int = 1) -> Group:
+    """One kernel, as ``strop show`` prints it; ``of`` so many with its name."""
+    pairs = [("kind", kind_text(kernel)), ("language", kernel.language)]
+    if kernel.calls:
+        pairs += [
+            ("time", f"{time_text(kernel.time_ns)} per call of the workload, in {plural(kernel.calls, 'call')}"),
+            ("share", share_text(kernel.share)),
+            ("bound", str(kernel.bound)),
+            ("floor", f"{time_text(kernel.floor_ns)}, headroom {time_text(kernel.headroom_ns)}"),
+        ]
+    else:
+        pairs += [("time", "not seen: it left no range in the trace"), ("floor", time_text(kernel.floor_ns))]
+    pairs += [
         ("moves", amount_text(kernel.moved_bytes, "B")),
         ("computes", amount_text(kernel.work_flop, "flop")),
-        ("bound", str(kernel.bound)),
-        ("floor", f"{time_text(kernel.floor_ns)}, headroom {time_text(kernel.headroom_ns)}"),
         ("comes from", ", ".join(kernel.nodes) or "no node of the graph"),
     ]
-    return Group(Text(kernel.name, style="bold"), facts(pairs))
+    if of > 1:
+        pairs.append(
+            ("others", f"{of} kernels have this name; #2 behind the name shows the second heaviest, and so on")
+        )
+    parts: list[RenderableType] = [Text(kernel.name, style="bold"), facts(pairs)]
+    if kernel.launch:
+        parts += [Text(), section(_launch_title(kernel), Text(kernel.launch))]
+    if kernel.source:
+        parts.append(section("Source", Text(kernel.source)))
+    return Group(*parts)
+
+
+def _launch_title(kernel: KernelProfile) -> str:
+    if kernel.kind is KernelKind.EXTERN:
+        return "Arguments"
+    return "Loops" if kernel.language == "cpp" else "Launch"

@@ -11,7 +11,7 @@ from strop.records.candidate import Candidate, CandidateForm, ModuleForm, Origin
 from strop.records.opportunity import Legality
 from strop.records.recipe import RecipeSyntaxError, parse_recipe
 from strop.records.workload import Workload
-from strop.sources.text import names_in, near_file, read_bytes
+from strop.sources.text import is_file, names_in, near_file, read_bytes
 
 
 def read_candidate(typed: str, transforms: Collection[str]) -> CandidateForm:
@@ -23,7 +23,7 @@ def read_candidate(typed: str, transforms: Collection[str]) -> CandidateForm:
     """
     if typed.endswith((".pt2", ".so", ".cu", ".cubin")):
         raise NotSupported(f"'{typed}' cannot be judged yet: wrap it in a Python file that defines ModelNew.")
-    looks_like_file = re.search(r"\.py(:\w+)?\Z", typed) or ("/" in typed and "{" not in typed) or Path(typed).is_file()
+    looks_like_file = re.search(r"\.py(:\w+)?\Z", typed) or ("/" in typed and "{" not in typed) or is_file(typed)
     if looks_like_file:
         return _candidate_file(typed)
     return recipe_form(typed, transforms)

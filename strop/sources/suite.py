@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from strop.errors import BadWorkload, UsageError
+from strop.settings import at_home
+from strop.sources.text import is_there
 
 _NAME = re.compile(r"kernelbench:(\d+)/(\d+)\Z")
 HOW = "Name a KernelBench checkout, a folder of level*.jsonl or one JSONL file with --suite PATH or STROP_KERNELBENCH."
@@ -42,8 +44,8 @@ def find_problem(typed: str, suite: str) -> Problem:
     if not suite:
         raise UsageError(f"'{typed}' needs a suite. {HOW}")
     level, problem_id = int(match.group(1)), int(match.group(2))
-    root = Path(suite).expanduser()
-    if not root.exists():
+    root = at_home(suite, "--suite or STROP_KERNELBENCH")
+    if not is_there(root):
         raise UsageError(f"There is no suite at '{suite}'. {HOW}")
     problem = _in_file(root, level, problem_id) if root.is_file() else _in_folder(root, level, problem_id)
     if problem is None:

@@ -111,6 +111,11 @@ def _mode_of(value: ast.expr | None, where: str, error: type[StropError]) -> Mod
 
 
 def read_bytes(path: Path, error: type[UsageError]) -> bytes:
+    """The bytes of a file that a user named.
+
+    Raises:
+        error: there is no such file, or it cannot be read.
+    """
     try:
         return path.read_bytes()
     except FileNotFoundError:
@@ -123,12 +128,31 @@ def read_bytes(path: Path, error: type[UsageError]) -> bytes:
         raise error(f"You may not read '{path}': change its permissions or run as its owner.") from None
     except OSError as fault:
         raise error(f"'{path}' cannot be read: {fault.strerror}.") from None
+    except ValueError as fault:
+        raise error(f"{str(path)!r} is no path: {fault}.") from None
+
+
+def is_there(typed: str | Path) -> bool:
+    """True for a file or folder that exists. What no path can be, such as a long recipe, is none."""
+    try:
+        return Path(typed).exists()
+    except (OSError, ValueError):
+        return False
+
+
+def is_file(typed: str | Path) -> bool:
+    """True for a file that exists. What no path can be, such as a long recipe, is none."""
+    try:
+        return Path(typed).is_file()
+    except (OSError, ValueError):
+        return False
 
 
 def near_file(path: Path) -> str:
+    """A hint at the file beside ``path`` whose name is nearest; empty when there is none."""
     try:
         beside = [each.name for each in path.parent.iterdir() if each.suffix in (".py", ".pt2")]
-    except OSError:
+    except (OSError, ValueError):
         return ""
     near = difflib.get_close_matches(path.name, beside, n=1, cutoff=0.6)
     return f" Did you mean '{path.parent / near[0]}'?" if near else ""

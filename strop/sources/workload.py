@@ -10,7 +10,7 @@ from pathlib import Path
 
 from strop.errors import BadWorkload
 from strop.records.workload import Mode, SourceKind, Workload, WorkloadSource
-from strop.sources.text import Names, digest_of, names_in, near_file, read_bytes
+from strop.sources.text import Names, digest_of, is_file, is_there, names_in, near_file, read_bytes
 
 FORMS = "path/to/file.py, file.py:Class, package.module:factory, model.pt2, or kernelbench:LEVEL/ID with --suite"
 _FACTORY = re.compile(r"([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*):([A-Za-z_]\w*)\Z")
@@ -32,7 +32,7 @@ def read_workload(typed: str, *, mode: Mode | None = None, device: str = "cpu") 
     if typed.endswith(".pt2"):
         return _program_workload(typed, mode, device)
     match = _FACTORY.match(typed)
-    if match and not Path(typed).exists():
+    if match and not is_there(typed):
         source = WorkloadSource(
             kind=SourceKind.FACTORY,
             where=typed,
@@ -41,7 +41,7 @@ def read_workload(typed: str, *, mode: Mode | None = None, device: str = "cpu") 
             import_path=import_path(Path.cwd()),
         )
         return Workload(name=typed, source=source, mode=mode or Mode.TRAIN, device=device)
-    if Path(typed).is_file():
+    if is_file(typed):
         raise BadWorkload(f"'{typed}' is neither a .py nor a .pt2 file. WORKLOAD is {FORMS}.")
     raise BadWorkload(f"'{typed}' is not a workload. WORKLOAD is {FORMS}.{near_file(Path(typed))}")
 
@@ -81,13 +81,16 @@ def _missing(path: Path, missing: Sequence[str], names: Names, entry: str) -> st
 
 
 def _program_workload(typed: str, mode: Mode | None, device: str) -> Workload:
+    """An exported program. Its own mode was fixed by the export; ``mode`` is that of a module judged against it, and
+    programs are exported to be used for inference.
+    """
     data = read_bytes(Path(typed), BadWorkload)
     if not data.startswith(b"PK"):
         raise BadWorkload(f"{typed} is not a program that torch.export.save wrote: it is no archive. Save it again.")
     source = WorkloadSource(
         kind=SourceKind.PROGRAM, where=str(Path(typed).resolve()), digest=digest_of(data), import_path=()
     )
-    return Workload(name=typed, source=source, mode=mode or Mode.TRAIN, device=device)
+    return Workload(name=typed, source=source, mode=mode or Mode.EVAL, device=device)
 
 
 def import_path(first: Path) -> tuple[str, ...]:

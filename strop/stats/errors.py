@@ -177,7 +177,7 @@ def leaf_errors(
     *,
     candidate: NDArray[Any],
     baseline: NDArray[Any],
-    honest: Sequence[NDArray[Any]],
+    honest: Sequence[NDArray[Any]] | None,
     expected: NDArray[Any],
 ) -> LeafErrors:
     """Everything that a check needs to know about one output or state tensor in one case.
@@ -187,13 +187,14 @@ def leaf_errors(
         dtype: the storage type the reference has; decides the floor and whether equality is asked for.
         candidate, baseline: values that the two sides produced: fp64 for floating types (bfloat16 already widened;
             complex with a trailing axis of two), else the integers or booleans themselves.
-        honest: samples of the honest-rounding model, same form; ``HONEST_SAMPLES`` of them are enough.
+        honest: samples of the honest-rounding model, same form; ``HONEST_SAMPLES`` of them are enough. None: it was
+            not asked.
         expected: the fp64 reference, same form.
 
     Raises:
         ValueError: the shapes differ.
     """
-    for other in (candidate, baseline, *honest):
+    for other in (candidate, baseline, *(honest or ())):
         _same_shape(other, expected)
     if not dtype.is_floating:
         return _exact_leaf(path, candidate, baseline, honest, expected)
@@ -213,7 +214,7 @@ def leaf_errors(
         floor=smallest_error(expected, dtype),
         candidate=quantiles(candidate),
         baseline=quantiles(baseline),
-        honest=envelope([quantiles(sample) for sample in honest], want.size),
+        honest=None if honest is None else envelope([quantiles(sample) for sample in honest], want.size),
         mask_mismatches=int(np.count_nonzero(wrong)),
         baseline_mask_mismatches=int(np.count_nonzero(_classes(baseline) != classes)),
         worst=_worst(candidate, expected, wrong),
@@ -221,7 +222,11 @@ def leaf_errors(
 
 
 def _exact_leaf(
-    path: str, candidate: NDArray[Any], baseline: NDArray[Any], honest: Sequence[NDArray[Any]], expected: NDArray[Any]
+    path: str,
+    candidate: NDArray[Any],
+    baseline: NDArray[Any],
+    honest: Sequence[NDArray[Any]] | None,
+    expected: NDArray[Any],
 ) -> LeafErrors:
     wrong = candidate != expected
     return LeafErrors(
@@ -230,10 +235,10 @@ def _exact_leaf(
         floor=0.0,
         candidate=NO_ERROR,
         baseline=NO_ERROR,
-        honest=NO_ERROR,
+        honest=None if honest is None else NO_ERROR,
         exact_mismatches=int(np.count_nonzero(wrong)),
         baseline_exact_mismatches=int(np.count_nonzero(baseline != expected)),
-        honest_exact_mismatches=max((int(np.count_nonzero(one != expected)) for one in honest), default=0),
+        honest_exact_mismatches=max((int(np.count_nonzero(one != expected)) for one in honest or ()), default=0),
         worst=_spot(int(np.argmax(wrong)), candidate, expected) if np.any(wrong) else "",
     )
 
@@ -268,14 +273,15 @@ def error_ratio(leaves: Sequence[LeafErrors]) -> float:
 
     ``leaves`` are those of all cases; the ratio is taken per path. The baseline's error in a case counts as at least
     what it typically is beside honest rounding (the 90 % point over the cases of the same path): otherwise one case in
-    which the baseline was lucky would make any candidate look bad. 0 when there is nothing to compare.
+    which the baseline was lucky would make any candidate look bad. Where honest rounding was not asked about, the
+    baseline's error stands alone. 0 when there is nothing to compare.
     """
     worst = 0.0
     for path in {leaf.path for leaf in leaves}:
         own = [leaf for leaf in leaves if leaf.path == path]
         candidate = _table([leaf.candidate for leaf in own])
         baseline = _table([leaf.baseline for leaf in own])
-        honest = _table([leaf.honest for leaf in own])
+        honest = _table([leaf.honest or NO_ERROR for leaf in own])
         floor = np.array([[leaf.floor] for leaf in own], dtype=np.float64)
         share = np.divide(baseline, honest, out=np.zeros_like(baseline), where=honest > 0)
         usual = np.quantile(share, 0.9, axis=0, method="inverted_cdf") * honest
@@ -283,6 +289,15 @@ def error_ratio(leaves: Sequence[LeafErrors]) -> float:
         ratio = np.divide(candidate, ground, out=np.zeros_like(candidate), where=ground > 0)
         worst = max(worst, float(ratio.max()))
     return worst
+
+
+def covered(leaf: LeafErrors, factor: float) -> bool:
+    """True when the baseline's own error covers the candidate's, so that honest rounding, whose model costs several
+    runs in double precision, can change neither the verdict nor whether the error ratio is below ``factor``.
+    """
+    pairs = zip(leaf.candidate.as_tuple(), leaf.baseline.as_tuple(), strict=True)
+    near = all(candidate <= factor * max(baseline, leaf.floor) for candidate, baseline in pairs)
+    return near and leaf.exact_mismatches <= int(factor * leaf.baseline_exact_mismatches)
 
 
 def _table(rows: Sequence[ErrorQuantiles]) -> Values:

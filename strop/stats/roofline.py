@@ -5,6 +5,7 @@ Source of the model: Williams, Waterman and Patterson, Roofline: an insightful v
 
 from __future__ import annotations
 
+from strop.records.graph import KernelKind
 from strop.records.profile import Bound, KernelProfile
 from strop.records.target import Ceilings
 
@@ -58,6 +59,9 @@ def profile_kernel(
     ceilings: Ceilings,
     dtype: str,
     graph_id: str = "",
+    kind: KernelKind | None = None,
+    launch: str = "",
+    source: str = "",
 ) -> KernelProfile:
     """One kernel beside the ceilings.
 
@@ -77,6 +81,9 @@ def profile_kernel(
         bound=bound_of(time_ns / launches, moved_bytes / launches, work_flop / launches, ceilings, dtype),
         floor_ns=floor_ns(moved_bytes, work_flop, ceilings, dtype),
         graph_id=graph_id,
+        kind=kind,
+        launch=launch,
+        source=source,
     )
 
 

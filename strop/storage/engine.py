@@ -57,7 +57,7 @@ def server_engine(url: str) -> sa.Engine:
         StoreError: the URL cannot be read, or the package that speaks to this kind of database is missing.
     """
     try:
-        return sa.create_engine(url, pool_pre_ping=True)
+        return sa.create_engine(_with_driver(url), pool_pre_ping=True)
     except NoSuchModuleError:
         kind = url.partition("://")[0]
         raise StoreError(
@@ -66,7 +66,16 @@ def server_engine(url: str) -> sa.Engine:
     except ArgumentError:
         raise StoreError("The store's URL cannot be read. Write it like postgresql://user@host/database.") from None
     except ModuleNotFoundError as error:
-        raise StoreError(f"This store needs the Python package '{error.name}'. Install it and run again.") from None
+        extra = " (pip install 'strop[postgresql]')" if error.name == "psycopg" else ""
+        raise StoreError(
+            f"This store needs the Python package '{error.name}'. Install it{extra} and run again."
+        ) from None
+
+
+def _with_driver(url: str) -> str:
+    """SQLAlchemy's own choice of a driver for PostgreSQL depends on its version; the one of our extra is asked for."""
+    kind, mark, rest = url.partition("://")
+    return f"postgresql+psycopg{mark}{rest}" if kind in ("postgresql", "postgres") else url
 
 
 def writing(engine: sa.Engine) -> sa.Engine:

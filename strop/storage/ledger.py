@@ -17,7 +17,7 @@ from sqlalchemy.exc import IntegrityError
 from strop.errors import StoreError
 from strop.records.event import Event, Happening
 from strop.storage.engine import peeking_engine, server_engine, sqlite_engine, writing
-from strop.storage.migrate import bring_up_to_date, refuse_newer, revision_of
+from strop.storage.migrate import bring_up_to_date, no_ledger, refuse_newer, revision_of
 from strop.storage.places import is_url, ledger_file, new_run_id
 from strop.storage.schema import EVENTS, VIEWS, headline
 from strop.storage.troubles import explained
@@ -148,7 +148,7 @@ def open_ledger(store: str | Path, *, create: bool = True) -> SqlLedger:
     ledger = SqlLedger(engine, place)
     try:
         with explained(place):
-            bring_up_to_date(engine, place)
+            bring_up_to_date(engine, place, create=create)
     except StoreError:
         ledger.close()
         raise
@@ -173,4 +173,4 @@ def _prepare_file(path: Path, create: bool) -> None:
     elif create:
         path.parent.mkdir(parents=True, exist_ok=True)
     else:
-        raise StoreError(f"There is no ledger at {path}. Run strop optimize first, or name another place with --store.")
+        raise no_ledger(str(path))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
-from strop.errors import StoreError
+from strop.errors import NoLedger, StoreError
 from strop.storage.engine import writing
 from strop.storage.schema import HEAD
 
@@ -57,14 +57,21 @@ def refuse_newer(revision: str | None, place: str) -> None:
         )
 
 
-def bring_up_to_date(engine: sa.Engine, place: str) -> None:
+def no_ledger(place: str) -> NoLedger:
+    """The error for a place at which a ledger should have been and is not."""
+    return NoLedger(f"There is no ledger at {place}. Run strop optimize first, or name another place with --store.")
+
+
+def bring_up_to_date(engine: sa.Engine, place: str, *, create: bool = True) -> None:
     """Create or upgrade the schema in one transaction; several processes may do so at once.
 
     Raises:
-        StoreError: a newer ledger, or no ledger at all.
+        StoreError: a newer ledger, something else than a ledger, or nothing and not ``create``.
     """
     with engine.connect() as connection:
         found = revision_of(connection, place)
+    if found is None and not create:
+        raise no_ledger(place)
     refuse_newer(found, place)
     if found == HEAD:
         return

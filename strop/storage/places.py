@@ -6,6 +6,9 @@ import secrets
 from datetime import UTC, datetime
 from pathlib import Path
 
+from strop.errors import StoreError
+from strop.settings import at_home
+
 LEDGER_FILE = "ledger.sqlite"
 ARTEFACTS_FOLDER = "artefacts"
 _FILE_ENDINGS = (".sqlite", ".sqlite3", ".db")
@@ -18,7 +21,7 @@ def is_url(store: str) -> bool:
 
 def ledger_file(store: str | Path) -> Path:
     """The ledger's file for ``--store``: the file that is named like a database, else one inside the folder."""
-    path = Path(store).expanduser()
+    path = at_home(str(store), "--store", StoreError)
     if path.is_file() or (path.suffix in _FILE_ENDINGS and not path.is_dir()):
         return path.absolute()
     return (path / LEDGER_FILE).absolute()

@@ -9,6 +9,11 @@ Clock = Callable[[], float]
 OVERRUN_S = 120.0
 """Seconds beyond the budget in which the run may confirm what it found; the first confirmation is never left out."""
 
+CONFIRMATION_TIMES = 4.0
+"""A confirmation takes about so many times what the first judgement of the same candidate took: every case instead of
+some, and three pairs of fresh processes instead of a warm one.
+"""
+
 SEARCH_FRACTION = 0.5
 """Part of the budget that the search gets in any case, however long the survey took: a survey alone helps nobody."""
 

@@ -26,9 +26,9 @@ from strop.records.event import (
 from strop.records.evidence import CrashKind
 from strop.records.result import RunResult
 from strop.searches._base import Brief, Search
-from strop.supervisor.best import CLASSES, best_of, fastest_first
+from strop.supervisor.best import CLASSES, best_of, fastest_first, waiting
 from strop.supervisor.brief import forbidden, make_brief
-from strop.supervisor.budget import Budget, Clock
+from strop.supervisor.budget import CONFIRMATION_TIMES, Budget, Clock
 from strop.supervisor.journal import Journal
 from strop.supervisor.result import result_of
 from strop.supervisor.resume import check_resumable, is_over
@@ -78,6 +78,7 @@ class _Sitting:
         self.budget = Budget(job.started.request.budget_s, self.state.wall_seconds_s, job.clock)
         self.survey_before_s = self.state.survey_seconds_s
         self.unjudged_in_a_row = 0
+        self.longest_s = 0.0
 
     def carry_out(self) -> RunResult:
         forbidden(self.job.started.request.forbid)
@@ -162,14 +163,21 @@ class _Sitting:
         while candidate is not None:
             decision = self.state.screened.get(candidate.id)
             if decision is None:
-                if self.budget.spent:
+                if self.budget.spent or not self.can_still_confirm():
                     walk.close()
                     return budget_spent(self.budget.budget_s)
                 self.journal.write(Proposed(candidate=candidate))
+                began_s = self.budget.used_s
                 decision = self.judge(candidate, fresh=False)
+                self.longest_s = max(self.longest_s, self.budget.used_s - began_s)
             candidate = _next(walk, decision)
         best = best_of(self.state.screened, self.state.confirmed)
         return search_over(brief, best, len(self.state.screened))
+
+    def can_still_confirm(self) -> bool:
+        """False when, after one more candidate, what would be kept could not be confirmed in time."""
+        needed_s = (1 + CONFIRMATION_TIMES) * self.longest_s
+        return not waiting(self.state.screened, self.state.confirmed) or self.budget.leaves(needed_s)
 
     def confirm(self) -> None:
         """Judge again what would be kept, for each class that is scored apart, until one holds.

@@ -41,6 +41,7 @@ def result_of(state: RunState) -> RunResult:
         contract=state.started.request.contract.name,
         baselines_ns=baselines.call_ns if baselines else (),
         baselines_failed=baselines.failed if baselines else (),
+        baselines_same=baselines.same if baselines else (),
         baseline=baselines.best if baselines else None,
         kept=_kept(best.kept, state),
         without_work_removed=_kept(best.without_work_removed, state),

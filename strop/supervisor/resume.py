@@ -6,9 +6,12 @@ from dataclasses import replace
 
 from strop.errors import UsageError
 from strop.records.event import RunStarted, StopReason
+from strop.records.workload import Description, SourceKind, Workload
 from strop.supervisor.best import waiting
 from strop.supervisor.budget import limit_s
 from strop.supervisor.state import RunState
+
+MANY_MODULES = 3
 
 
 def check_resumable(before: RunStarted, now: RunStarted, run: str) -> None:
@@ -20,6 +23,11 @@ def check_resumable(before: RunStarted, now: RunStarted, run: str) -> None:
     if before.workload.id != now.workload.id:
         raise UsageError(
             f"Run {run} was about another workload, or '{now.workload.name}' has changed since. Start a new run."
+        )
+    if before.target.name != now.target.name:
+        raise UsageError(
+            f"Run {run} was measured on the target {before.target.name}, and {now.target.name} was named. "
+            "Leave --target out, or start a new run."
         )
     difference = before.conditions.difference(now.conditions)
     if difference:
@@ -34,6 +42,26 @@ def check_resumable(before: RunStarted, now: RunStarted, run: str) -> None:
             f"Run {run} was asked for with other options ({', '.join(names)}); only --budget may change. "
             "Leave them out, or start a new run."
         )
+
+
+def check_same_code(before: Description, now: Description, workload: Workload, run: str) -> None:
+    """Refuse to go on where the user's own code is no longer what was measured, in whichever module it changed.
+
+    Ledgers that do not know the code are taken as they are.
+
+    Raises:
+        UsageError: with the modules that differ, and how the new run is started.
+    """
+    if not before.code or before.code == now.code:
+        return
+    old, new = dict(before.code), dict(now.code)
+    differing = sorted(name for name in old.keys() | new.keys() if old.get(name) != new.get(name))
+    named = ", ".join(differing[:MANY_MODULES]) + (" and others" if len(differing) > MANY_MODULES else "")
+    live = workload.source.kind is SourceKind.LIVE
+    anew = "strop.optimize(model, example_inputs) in Python" if live else f"strop optimize {workload.name}"
+    raise UsageError(
+        f"The code of '{workload.name}' has changed since run {run} began (in {named}). Start a new run: {anew}"
+    )
 
 
 def is_over(state: RunState, budget_s: float) -> bool:

@@ -25,7 +25,8 @@ class Rewrite:
     repeats exactly this;
     ``nodes`` are the nodes that are replaced; ``gain_ns`` is a roofline estimate of what is won (never measured, may
     be negative: "does not
-    pay here"); ``apply`` changes the graph; ``options`` are Inductor options to compile the result with.
+    pay here"); ``apply`` changes the graph; ``options`` are Inductor options to compile the result with;
+    ``tunable`` is False where other values of the parameters are rewrites of their own.
     """
 
     step: Step
@@ -33,6 +34,7 @@ class Rewrite:
     gain_ns: float
     apply: Callable[[], None]
     options: Mapping[str, Scalar] = field(default_factory=dict)
+    tunable: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

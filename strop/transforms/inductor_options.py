@@ -89,6 +89,7 @@ class InductorOptions(Transform):
                     gain_ns=_SHARE * _floor_ns(graph, target),
                     apply=partial(_note, graph, option.name),
                     options=dict(option.values),
+                    tunable=False,
                 )
 
     def why_not(self, graph: GraphModule, target: Target) -> str:

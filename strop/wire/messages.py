@@ -15,7 +15,7 @@ from strop.records._base import Record
 from strop.records.candidate import Form
 from strop.records.contract import Contract
 from strop.records.evidence import Circumstance, Distribution, Stage
-from strop.records.graph import Capture, CompilerOutput
+from strop.records.graph import Capture, KernelKind
 from strop.records.opportunity import Decline, Proposal
 from strop.records.target import Target
 from strop.records.workload import Description, Leaf, Workload
@@ -148,15 +148,8 @@ class AskCapture(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AskCompilerOutput(Record):
-    """What the compiler made of what is loaded."""
-
-    ask: Literal["compiler_output"] = "compiler_output"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class AskProfile(Record):
-    """Profile ``calls`` calls of what is loaded on the inputs of slot 0."""
+    """Profile ``calls`` calls of what is loaded on the inputs of slot 0; the answer holds what the compiler made."""
 
     calls: int
     target: Target
@@ -191,7 +184,6 @@ RequestMessage = (
     | Run
     | Accept
     | AskCapture
-    | AskCompilerOutput
     | AskProfile
     | AskProposals
     | AskMemory
@@ -218,7 +210,6 @@ class DescribedReply(Record):
 class Loaded(Record):
     """Answer to Load."""
 
-    seconds_s: float
     resources: tuple[tuple[str, float], ...] = ()
     notes: tuple[str, ...] = ()
     reply: Literal["loaded"] = "loaded"
@@ -263,16 +254,10 @@ class CaptureReply(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CompilerOutputReply(Record):
-    """Answer to AskCompilerOutput."""
-
-    output: CompilerOutput
-    reply: Literal["compiler_output"] = "compiler_output"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class KernelSample(Record):
-    """One kernel's raw cost per call of the workload, as the profiler saw it; ``nodes`` are of graph ``graph_id``."""
+    """One kernel: its raw cost per call of the workload, as the profiler saw it, and what the compiler made; the fields
+    are those of ``KernelProfile``.
+    """
 
     name: str
     language: str
@@ -283,6 +268,9 @@ class KernelSample(Record):
     work_flop: int
     dtype: str = "float32"
     graph_id: str = ""
+    kind: KernelKind | None = None
+    launch: str = ""
+    source: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -336,7 +324,6 @@ ReplyMessage = (
     | Ran
     | Accepted
     | CaptureReply
-    | CompilerOutputReply
     | ProfileReply
     | ProposalsReply
     | MemoryReply

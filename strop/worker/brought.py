@@ -24,6 +24,7 @@ class Brought:
 
     ``draw`` is the workload's own generator of inputs; ``varies`` is False when it has but one set of them. ``takes``
     is what is called with them (for its signature). ``init`` is what a replacement of the module is constructed with.
+    ``live`` means that the module was in use when it was handed over: the modes of its submodules are its owner's.
     """
 
     build: Callable[[], torch.nn.Module]
@@ -35,6 +36,7 @@ class Brought:
     domains: Mapping[str, Any] = field(default_factory=dict)
     accept: Callable[[Any, Any], Any] | None = None
     mode: Mode | None = None
+    live: bool = False
     notes: tuple[str, ...] = ()
 
 

@@ -18,6 +18,7 @@ from strop.worker.guard import Blamed
 from strop.worker.leaves import Tree, flatten, left_behind
 from strop.worker.modes import seeded
 from strop.worker.opened import Opened, private
+from strop.worker.own_code import own_code
 from strop.worker.spy import Spy
 from strop.worker.state import changed, restore, snapshot
 from strop.worker.tensors import is_inexact, memory_of, same_bits, share_memory, spec_of, writable_spec
@@ -82,6 +83,7 @@ def describe(opened: Opened) -> Reference:
         has_acceptance=opened.brought.accept is not None,
         mode=opened.mode,
         notes=(*opened.brought.notes, *notes, *_notes(first, second, spy)),
+        code=own_code(opened.workload.source.import_path),
     )
     return Reference(description=description, outputs=first.tree)
 

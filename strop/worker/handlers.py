@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -11,11 +10,11 @@ import torch
 
 from strop.errors import InternalFault
 from strop.records.evidence import Circumstance, Stage
+from strop.targets._arithmetic import set_math_modes
 from strop.wire.messages import (
     Accept,
     Accepted,
     AskCapture,
-    AskCompilerOutput,
     AskMemory,
     AskProfile,
     AskProposals,
@@ -43,7 +42,6 @@ from strop.worker.draws import draw_inputs
 from strop.worker.gold import write_answer
 from strop.worker.guard import contained
 from strop.worker.loading import load
-from strop.worker.modes import set_math_modes
 from strop.worker.opened import open_workload
 from strop.worker.parameters import draw_parameters
 from strop.worker.perturbing import perturb
@@ -52,8 +50,6 @@ from strop.worker.runner import deliver
 from strop.worker.running import run
 from strop.worker.session import Session
 from strop.worker.workloads import load_workload, mode_of
-
-_clock = time.perf_counter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,10 +113,9 @@ def _describe(session: Session, request: Describe) -> DescribedReply:
 
 
 def _load(session: Session, request: Load) -> Loaded:
-    started = _clock()
     runner = load(session.opened, request.form, request.target)
     session.load(runner)
-    return Loaded(seconds_s=_clock() - started, resources=runner.resources, notes=runner.notes)
+    return Loaded(resources=runner.resources, notes=runner.notes)
 
 
 def _map(session: Session, request: Map) -> Done:
@@ -193,7 +188,6 @@ HANDLERS: Mapping[type[Any], Handler] = {
     Run: Handler(answer=_run, stage=Stage.VALUES),
     Accept: Handler(answer=_accept, stage=Stage.VALUES, reference_only=True),
     AskCapture: Handler(answer=_question),
-    AskCompilerOutput: Handler(answer=_question),
     AskProposals: Handler(answer=_question),
     AskMemory: Handler(answer=_question, stage=Stage.TIME),
     AskProfile: Handler(answer=_question, stage=Stage.TIME),

@@ -1,39 +1,16 @@
-"""What is in force while code runs: math modes of the contract, seeds, gradients, threads."""
+"""What is in force while code runs: the contract's autocast, seeds, gradients."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from typing import Any
 
 import numpy as np
 import torch
 
-from strop.records.contract import Contract, Precision
-
-_FP32 = {Precision.IEEE32: "ieee", Precision.TF32: "tf32"}
-_AUTOCAST = {Precision.BF16: torch.bfloat16, Precision.FP16: torch.float16}
-
-
-def set_math_modes(contract: Contract) -> None:
-    """State the contract's arithmetic, through torch's newer precision settings alone: mixing them with the older
-    ones raises.
-
-    Lower precisions than TF32 are not a mode of fp32 operations but of the tensors themselves; see :func:`calling`.
-    """
-    backends: Any = torch.backends
-    wanted = [
-        (backends.cuda.matmul, contract.matmul),
-        (backends.cudnn.conv, contract.conv),
-        (backends.cudnn.rnn, contract.rnn),
-        # oneDNN knows TF32 too, but no contract on a CPU asks for it.
-        (backends.mkldnn.matmul, Precision.IEEE32),
-        (backends.mkldnn.conv, Precision.IEEE32),
-        (backends.mkldnn.rnn, Precision.IEEE32),
-    ]
-    for backend, precision in wanted:
-        backend.fp32_precision = _FP32.get(precision, "ieee")
+from strop.records.contract import Contract
+from strop.targets._arithmetic import autocasting
 
 
 @contextmanager
@@ -43,9 +20,7 @@ def calling(contract: Contract, device: str, *, grad: bool) -> Iterator[None]:
     """
     with ExitStack() as stack:
         stack.enter_context(torch.set_grad_enabled(grad))
-        dtype = _AUTOCAST.get(contract.matmul)
-        if dtype is not None:
-            stack.enter_context(torch.autocast(torch.device(device).type, dtype=dtype))
+        stack.enter_context(autocasting(contract, device))
         yield
 
 

@@ -65,6 +65,7 @@ def load_live(source: WorkloadSource) -> Brought:
         draw=lambda: call,
         takes=getattr(module, "forward", module),
         varies=False,
+        live=True,
     )
 
 

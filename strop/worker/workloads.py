@@ -88,13 +88,19 @@ def build_module(brought: Brought, mode: Mode, device: str, construct_seed: int)
     """
     with seeded(construct_seed):
         module = brought.build()
-    set_mode(module, mode)
+    set_mode(module, mode, live=brought.live)
     _check_placement(module, device)
     return module
 
 
-def set_mode(module: torch.nn.Module, mode: Mode) -> None:
-    """Switch to train or eval, where the module can be switched."""
+def set_mode(module: torch.nn.Module, mode: Mode, *, live: bool = False) -> None:
+    """Switch to train or eval, where the module can be switched.
+
+    A live module that is already in this mode keeps the modes of its submodules: a frozen batch norm in a model that
+    trains is what its owner wants.
+    """
+    if live and module.training is (mode is Mode.TRAIN):
+        return
     try:
         module.train(mode is Mode.TRAIN)
     except NotImplementedError:

@@ -84,6 +84,15 @@ def test_a_house_holds_ledger_and_artefacts(monkeypatch, tmp_path):
         pass
 
 
+def test_a_home_needs_no_ledger_and_makes_none(monkeypatch, tmp_path):
+    monkeypatch.setenv("STROP_HOME", str(tmp_path / "home"))
+    assert wiring.home_of().artefacts.folder == tmp_path / "home" / "artefacts"
+    assert wiring.home_of(str(tmp_path / "store")).artefacts.folder == tmp_path / "store" / "artefacts"
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(StoreError, match="is nobody's home here"):
+        wiring.home_of("~nobody-here/store")
+
+
 def test_a_text_is_kept_under_a_name_that_follows_from_it(monkeypatch, tmp_path):
     monkeypatch.setenv("STROP_HOME", str(tmp_path))
     with wiring.open_house() as house:

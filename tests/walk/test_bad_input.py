@@ -152,6 +152,35 @@ def test_a_bad_candidate_is_code_1(place, text, check, says):
     assert says in done.json["because"]
 
 
+RANDOM = changed("return torch.relu", "return torch.nn.functional.dropout(torch.relu").replace(
+    "self.layer(x))", "self.layer(x)), training=self.training)"
+)
+
+
+@pytest.mark.parametrize("command", ["verify", "optimize"])
+def test_a_workload_that_draws_random_numbers_is_code_3_before_anything_is_built(place, command):
+    place.write("work.py", RANDOM)
+    words = ["channels_last"] if command == "verify" else []
+    done = place.strop(command, "work.py", *words, "--json")
+    assert done.code == 3, done.out + done.err
+    because = done.json["because"]
+    assert "bernoulli" in because or "dropout" in because
+    assert "--mode eval" in because
+    assert "trivial answer" not in because
+    if command == "optimize":
+        assert done.json["stopped"] == "inconclusive" and done.json["baselines_ns"] == {}
+    else:
+        assert not place.ledger.exists()
+
+
+@pytest.mark.slow
+def test_the_same_workload_is_judged_in_eval_mode(place):
+    place.write("work.py", RANDOM)
+    place.write("new.py", RANDOM.replace("class Model(", "class ModelNew("))
+    done = place.strop("verify", "work.py", "new.py", "--mode", "eval", "--json")
+    assert (done.code, done.json["verdict"], done.json["mode"]) == (0, "passed", "eval"), done.out + done.err
+
+
 SMALL_MACHINE = """
 import sys
 from strop.sandbox import limits
@@ -203,6 +232,8 @@ def test_a_ledger_of_a_newer_schema_is_code_2_and_left_alone(place):
         raw.execute("UPDATE alembic_version SET version_num = '9999'")
     raw.close()
     before = place.ledger.read_bytes()
+    # What only judges has no business with a ledger, so none can stand in its way.
+    assert "There is no file" in place.strop("verify", "work.py", "gone.py").err
     for words in (("optimize", "work.py"), ("show",)):
         done = place.strop(*words, "--json")
         assert done.code == 2

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from strop.records.decision import Keep
-from strop.records.event import Decided, Judged, Proposed, RunEnded, RunStarted
+from strop.records.event import Decided, Described, Judged, Proposed, RunEnded, RunStarted
 from strop.storage.ledger import open_ledger
 from strop.supervisor.state import RunState
 from tests.walk.commands import TINY
@@ -145,6 +145,43 @@ def test_kill_9_while_confirming(place):
     # Asked once more, nothing is left to do and nothing is changed.
     assert go_on(place, run, 1) == value
     assert place.events() == events
+
+
+FACTORY = """
+import torch
+from helper import Net
+
+
+def make():
+    return Net(), (torch.randn(32, 64),)
+"""
+HELPER = """
+import torch
+
+
+class Net(torch.nn.Module):
+    def forward(self, x):
+        return torch.relu(x) * 2
+"""
+
+
+def test_code_that_changed_behind_a_factory_is_noticed(place):
+    place.write("nets.py", FACTORY)
+    place.write("helper.py", HELPER)
+    process = place.start("optimize", "nets:make", "--baseline", "eager", "--json")
+    place.wait_for(process, 1, Described)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=120)
+    run, _ = wall_seconds(place)
+    before = place.events()
+    place.write("helper.py", HELPER.replace("* 2", "* 3"))
+    done = place.strop("optimize", "--resume", run, "--json")
+    assert done.code == 2, done.out + done.err
+    message = done.json["error"]["message"]
+    assert "has changed since run" in message and "(in helper)" in message
+    assert "Start a new run: strop optimize nets:make" in message
+    assert place.events() == before
+    assert place.left_behind() == []
 
 
 @pytest.mark.slow

@@ -41,8 +41,9 @@ def call_once(opened: Opened, runner: Runner) -> Any:
         return runner.call(*call.args, **call.kwargs)
 
 
-def runner_of_instance(opened: Opened, build: Callable[[], Any]) -> Runner:
+def runner_of_instance(opened: Opened, build: Callable[[], Any], *, live: bool = False) -> Runner:
     """Something that is called as it is. If it has a ``repack()``, that is called after each delivery of parameters.
+    ``live`` as in :func:`set_mode`.
 
     Raises:
         BadCandidate: what was built cannot be called.
@@ -54,11 +55,11 @@ def runner_of_instance(opened: Opened, build: Callable[[], Any]) -> Runner:
             raise BadCandidate(f"It builds a {type(instance).__name__}, which cannot be called: build a module.")
         module = instance if isinstance(instance, torch.nn.Module) else None
         if module is not None:
-            set_mode(module, opened.mode)
+            set_mode(module, opened.mode, live=live)
         repack = getattr(instance, "repack", None)
 
     def again() -> Runner:
-        second = runner_of_instance(opened, build)
+        second = runner_of_instance(opened, build, live=live)
         call_once(opened, second)
         return second
 

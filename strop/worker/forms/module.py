@@ -37,7 +37,7 @@ class Pickled(Builder):
                 # Unpickling runs code; that is why it happens behind the wall and nowhere else.
                 return cloudpickle.loads(data)
 
-        return runner_of_instance(opened, build)
+        return runner_of_instance(opened, build, live=True)
 
 
 ITEM = Pickled()

@@ -1,12 +1,14 @@
-"""Where a call's time goes, kernel by kernel."""
+"""Where a call's time goes, kernel by kernel, and what the compiler made."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from torch.fx import GraphModule
 
+from strop.lowering import closed_doors
 from strop.profiling import KERNEL_RANGES, profile_calls
 from strop.records.graph import CompilerOutput
 from strop.wire.messages import AskProfile, ProfileReply
@@ -22,13 +24,16 @@ class AboutProfile(Question):
     """Compiled forms are compiled once more, with the marks that the profiler needs; others run as they are."""
 
     name = "profile"
-    summary = "where a call's time goes, kernel by kernel"
+    summary = "where a call's time goes, kernel by kernel, and what the compiler made"
 
     def answer(self, session: Session, request: AskProfile) -> ProfileReply:
         """Profile calls on the inputs of slot 0."""
         with session.opened.calling():
             call, outputs, graphs = _subject(session)
-            return profile_calls(call, request.calls, outputs, graphs)
+            reply = profile_calls(call, request.calls, outputs, graphs)
+        # A hook that this torch does not have is worth telling only where it would have been used.
+        doors = closed_doors() if outputs else ()
+        return replace(reply, notes=(*reply.notes, *doors))
 
 
 def _subject(session: Session) -> tuple[Callable[[], Any], Sequence[CompilerOutput], Mapping[str, GraphModule]]:

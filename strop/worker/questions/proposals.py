@@ -13,7 +13,6 @@ from strop.transforms import SHELF
 from strop.transforms._base import Transform
 from strop.wire.messages import AskProposals, ProposalsReply
 from strop.worker.capturing import captured
-from strop.worker.products import product_flop
 from strop.worker.questions._base import Question
 from strop.worker.session import Session
 
@@ -38,12 +37,12 @@ class AboutProposals(Question):
             proposals += found
             if not found:
                 declines.append(Decline(transform=transform.name, because=_why_not(transform, modules, request.target)))
-        moved_bytes, _ = minimal_cost(modules)
+        minimal_bytes, product_flop = minimal_cost(modules)
         return ProposalsReply(
             proposals=tuple(proposals),
             declines=tuple(declines),
-            minimal_bytes=moved_bytes,
-            product_flop=product_flop([each.module for each in modules]),
+            minimal_bytes=minimal_bytes,
+            product_flop=product_flop,
         )
 
 
@@ -60,7 +59,7 @@ def _proposals(transform: Transform, modules: Sequence[CapturedModule], target: 
             region=Region(graph_id=each.record.id, nodes=rewrite.nodes),
             legality=transform.legality,
             gain_ns=rewrite.gain_ns,
-            parameters=transform.parameters,
+            parameters=transform.parameters if rewrite.tunable else (),
             origin=transform.origin,
         )
         for each in modules

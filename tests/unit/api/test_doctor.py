@@ -1,9 +1,13 @@
 """The doctor turns whatever it finds into a sentence with a fix, and never raises over it."""
 
+import os
+from types import SimpleNamespace
+
 import pytest
 
 from strop import wiring
 from strop.api import doctor
+from strop.lowering import torch_shims
 from strop.targets import SHELF
 
 
@@ -24,7 +28,8 @@ def test_a_healthy_machine(quick):
     found = doctor.examine()
     assert found.healthy
     assert states(found).keys() >= {
-        "python", "torch", "c++ compiler", "profiler", "home", "disk", "memory", "ledger", "cpu", "isolation", "noise",
+        "python", "torch", "c++ compiler", "profiler", "home", "disk", "memory", "ledger", "clocks", "cpu", "isolation",
+        "noise",
     }  # fmt: skip
     said = {each.name: each for each in found.findings}
     assert said["cpu"].found == "copies 20 GB/s; products float32 100 Gflop/s; 900 ns per call; 1 thread"
@@ -38,8 +43,13 @@ def test_a_healthy_machine(quick):
         ("2.10.0", "problem", "Install torch 2.11 or newer"),
         ("2.11.0+cu130", "ok", ""),
         ("2.13.0+cpu", "ok", ""),
-        ("2.14.0", "warning", "The newest tested torch is 2.13. Beyond it every hook"),
-        ("3.0.0a0+git1", "warning", "newest tested"),
+        ("2.14.0", "ok", ""),
+        (
+            "2.15.0",
+            "warning",
+            "tried with is 2.14. Beyond it these private doors into torch close themselves: compile_fx",
+        ),
+        ("3.0.0a0+git1", "warning", "tried with"),
     ],
 )
 def test_versions_of_torch(installed, state, says):
@@ -92,3 +102,58 @@ def test_no_target_at_all(quick, monkeypatch):
 
 def test_the_spread_of_a_loop_is_a_share():
     assert 0.0 <= doctor.timing_spread(rounds=12) < 100.0
+
+
+@pytest.mark.parametrize("numbers", [doctor.NEWEST_TRIED_TORCH, (doctor.NEWEST_TRIED_TORCH[0], 99)])
+def test_what_is_said_of_a_torch_is_what_the_doors_do(numbers, monkeypatch):
+    monkeypatch.setattr(torch_shims, "torch_version", lambda: numbers)
+    monkeypatch.setattr(torch_shims, "_closed", set())
+    doors = list(torch_shims.DOORS.values())
+    is_open = [torch_shims.is_open(name) for name in torch_shims.DOORS]
+    said = doctor.torch_finding(".".join(map(str, numbers)))
+    assert is_open == [said.state is doctor.State.OK] * len(is_open)
+    assert all((door.without in said.fix) is not opened for door, opened in zip(doors, is_open, strict=True))
+
+
+def test_looking_makes_no_ledger(quick):
+    said = {each.name: each for each in doctor.examine().findings}
+    assert said["ledger"].state is doctor.State.OK
+    assert "none yet" in said["ledger"].found
+    said = {each.name: each for each in doctor.examine(str(quick / "typo")).findings}
+    assert said["ledger"].state is doctor.State.WARNING
+    assert "There is no ledger at" in said["ledger"].fix
+    assert not (quick / "typo").exists() and not (quick / "home" / "ledger.sqlite").exists()
+
+
+def machine(folder, governor=None, kilohertz=None, source=None):
+    """What Linux says below /sys/devices/system, for every processor."""
+    for number in os.sched_getaffinity(0):
+        place = folder / "cpu" / f"cpu{number}" / "cpufreq"
+        place.mkdir(parents=True)
+        for name, value in (("scaling_governor", governor), ("scaling_cur_freq", kilohertz)):
+            if value:
+                (place / name).write_text(f"{value}\n")
+    if source:
+        place = folder / "clocksource" / "clocksource0"
+        place.mkdir(parents=True)
+        (place / "current_clocksource").write_text(f"{source}\n")
+    return folder
+
+
+def test_clocks(tmp_path):
+    found = doctor.clocks_finding(machine(tmp_path / "a", "performance", 3_400_000, "tsc"))
+    assert (found.name, found.state, found.fix) == ("clocks", doctor.State.OK, "")
+    assert found.found.endswith("from tsc; governor performance, 3.40 GHz now")
+    assert found.found.startswith("monotonic clock in steps of ")
+    found = doctor.clocks_finding(machine(tmp_path / "b", "powersave", 800_000))
+    assert found.state is doctor.State.WARNING
+    assert "cpupower frequency-set -g performance" in found.fix
+    found = doctor.clocks_finding(tmp_path / "nothing")
+    assert found.state is doctor.State.OK
+    assert "the governor cannot be read here; the processor's frequency cannot be read here" in found.found
+
+
+def test_a_coarse_clock(tmp_path, monkeypatch):
+    monkeypatch.setattr(doctor.time, "get_clock_info", lambda name: SimpleNamespace(resolution=0.004))
+    found = doctor.clocks_finding(tmp_path)
+    assert found.found.startswith("monotonic clock in steps of 4 ms") and "high-resolution timers" in found.fix

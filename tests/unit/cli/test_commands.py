@@ -124,13 +124,21 @@ BAD = [
     (["catalogue", "folding"], "no transform named 'folding'"),
     (["checks", "matches_refrence"], "Did you mean 'matches_reference'"),
     (["targets", "gpu9"], "no target named 'gpu9'"),
-    (["show", "r-nothing"], "no run named 'r-nothing'"),
-    (["show", "c-nothing"], "no candidate named 'c-nothing'"),
-    (["report", "r-nothing"], "no run named 'r-nothing'"),
+    (["show", "--store", "typo"], "There is no ledger at"),
+    (["show", "r-1", "--store", "typo.sqlite"], "There is no ledger at"),
+    (["report", "r-1", "--store", "typo"], "Run strop optimize first, or name another place with --store"),
+    (["show", "--store", "~nobody-here/x"], "'~nobody-here' is nobody's home here"),
+    (["optimize", "work.py", "--store", "~nobody-here/x"], "--store is '~nobody-here/x'"),
+    (["verify", "work.py", "channels_last", "--store", "x"], "No such option"),
+    (["compare", "work.py", "channels_last", "--store", "x"], "No such option"),
+    (["profile", "work.py", "--store", "x"], "No such option"),
+    (["verify", "work.py", "channels_lost ; " * 50], "neither a file nor a recipe"),
+    (["verify", "work.py", " ; ".join(["channels_lost"] * 50)], "no transform named 'channels_lost'"),
+    (["optimize", ".".join(["p"] * 200) + ":f f"], "is not a workload"),
 ]
 
 
-@pytest.mark.parametrize(("words", "says"), BAD, ids=[" ".join(words) for words, _ in BAD])
+@pytest.mark.parametrize(("words", "says"), BAD, ids=[" ".join(words)[:60] for words, _ in BAD])
 def test_a_bad_request_is_code_2_with_what_to_change(here, words, says):
     done = run(*words)
     assert (done.exit_code, done.stdout) == (2, "")
@@ -152,6 +160,10 @@ def test_nothing_is_calibrated_for_a_request_that_is_refused(here, monkeypatch):
         ("STROP_LOGS", "storag:DEBUG", "Did you mean 'storage'"),
         ("STROP_LOGS", "storage:LOUD", "use one of DEBUG"),
         ("STROP_THREADS", "many", "set it to a whole number"),
+        ("STROP_THREADS", "\u00b2", "set it to a whole number"),
+        ("STROP_THREADS", "0", "set it to a whole number"),
+        ("STROP_THREADS", "9" * 5000, "set it to a whole number"),
+        ("STROP_HOME", "~nobody-here/x", "STROP_HOME is '~nobody-here/x', and '~nobody-here' is nobody's home here"),
         ("STROP_DISABLE", "maybe", "set it to 1 or 0"),
         ("STROP_DISABLE", "1", "STROP_DISABLE is set"),
     ],
@@ -203,7 +215,13 @@ def test_show_a_candidate_and_a_kernel(ledger):
     assert (value["fate"], value["reason"], value["runs"]) == ("failed", "matches_reference", ["r-1"])
     assert "it differs" in run("show", lie["candidate_id"], "--store", ledger).stdout
     name = whole["kernels"][0]["name"]
-    assert json.loads(run("show", f"r-1/{name}", "--store", ledger, "--json").stdout)["bound"] == "memory"
+    value = json.loads(run("show", f"r-1/{name}", "--store", ledger, "--json").stdout)
+    assert (value["bound"], value["number"], value["of"]) == ("memory", 1, 1)
+    assert value["source"].endswith("{\n}")
+    assert "for x0 < 1000 step 16" in run("show", f"r-1/{name}", "--store", ledger).stdout
+    second = json.loads(run("show", "r-1/extern_kernels.mm#2", "--store", ledger, "--json").stdout)
+    assert (second["name"], second["number"], second["of"]) == ("extern_kernels.mm", 2, 2)
+    assert second["arguments"] == "buf1, out=buf2"
     done = run("show", "r-1/cpp_fused", "--store", ledger)
     assert done.exit_code == 2
     assert "no kernel named 'cpp_fused'" in done.stderr
@@ -223,6 +241,56 @@ def test_several_runs_make_one_page(ledger, tmp_path):
         assert run("report", "r-1", "r-2", "--store", ledger, "-o", str(tmp_path / file)).exit_code == 0
         text = (tmp_path / file).read_text()
         assert text.index("Kept: 1.400×") < text.index("Nothing beat the compiler")
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["show", "r-nothing"], "no run named 'r-nothing'"),
+        (["show", "c-nothing"], "no candidate named 'c-nothing'"),
+        (["report", "r-nothing"], "no run named 'r-nothing'"),
+    ],
+)
+def test_a_name_that_the_ledger_does_not_know(ledger, words, says):
+    done = run(*words, "--store", ledger)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert says in done.stderr
+
+
+@pytest.mark.parametrize("words", [["show"], ["show", "r-1"], ["report", "r-1"]])
+def test_reading_makes_no_ledger(here, words):
+    assert run(*words, "--store", str(here / "typo")).exit_code == 2
+    assert not (here / "typo").exists()
+
+
+@pytest.mark.parametrize(
+    "words", [["verify", "work.py", "no.py"], ["compare", "work.py", "no.py"], ["profile", "no.py"]]
+)
+def test_judging_needs_no_ledger_and_makes_none(here, monkeypatch, words):
+    """One that could not be opened stands in nobody's way."""
+    monkeypatch.setenv("STROP_HOME", str(here / "home"))
+    done = run(*words)
+    assert done.exit_code == 2 and "There is no file 'no.py'" in done.stderr
+    assert not (here / "home").exists()
+    (here / "home").mkdir()
+    (here / "home" / "ledger.sqlite").write_text("hello, I am a text\n" * 100)
+    assert "There is no file 'no.py'" in run(*words).stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--mode", "evaluate"], "no mode named 'evaluate'. Did you mean 'eval'"),
+        (["--mode", "eval"], "Run r-2 was about train mode, and --mode eval was said"),
+        (["work.py", "--mode", "eval"], "Run r-2 was about train mode, and --mode eval was said"),
+        (["--suite", "somewhere"], "which is in no suite: leave --suite out"),
+        (["--target", "cpux"], "no target named 'cpux'"),
+    ],
+)
+def test_what_is_said_again_must_fit_the_run(ledger, here, words, says):
+    done = run("optimize", *words, "--resume", "r-2", "--store", ledger)
+    assert done.exit_code == 2
+    assert says in done.stderr
 
 
 def test_report_into_a_folder_that_cannot_be_made(ledger, tmp_path):

@@ -7,6 +7,7 @@ import torch
 from torch import nn
 from torch._inductor.utils import run_and_get_code
 
+from strop.capture import capture
 from strop.errors import BadCandidate, NotSupported, UnknownName
 from strop.lowering import LoweringOptions, compile_mode, lower, modes_differ, torch_shims
 from tests.unit.capture.nets import Broken, ConvNet, Decoder, Mlp, Odd
@@ -215,3 +216,52 @@ def test_a_module_that_runs_eagerly_is_an_error():
 
     with pytest.raises(NotSupported, match="ran eagerly"):
         lower(Hidden())(torch.randn(2))
+
+
+STRAYING = {
+    "autocast": lambda net, x, y: (x, y),
+    "a part in another mode": lambda net, x, y: net[1].train() and (x, y),
+    "one tensor twice": lambda net, x, y: (x, x),
+}
+
+
+@pytest.mark.parametrize("change", STRAYING)
+def test_a_graph_that_is_not_known_is_never_rewritten(change):
+    class Both(nn.Sequential):
+        def forward(self, x, y):
+            return super().forward(x) + self[0](y).relu()
+
+    net = Both(nn.Linear(4, 4), nn.BatchNorm1d(4), nn.ReLU()).eval()
+    x, y = torch.randn(3, 4), torch.randn(3, 4)
+    known = {each.record.id for each in capture(net, (x, y)).modules}
+    rewritten = []
+
+    def rewrite(graph):
+        rewritten.append(graph)
+        return graph
+
+    lowered = lower(net, rewrite, LoweringOptions(known=known))
+    torch.testing.assert_close(lowered(x, y), net(x, y))
+    assert (len(rewritten), lowered.strayed) == (1, "")
+    with torch.autocast("cpu", dtype=torch.bfloat16, enabled=change == "autocast"):
+        given = STRAYING[change](net, x, y)
+        torch.testing.assert_close(lowered(*given), net(*given))
+    assert len(rewritten) == len(lowered.graphs) == 1
+    assert "than those that were judged" in lowered.strayed
+    torch.testing.assert_close(lowered(x, y), net(x, y))
+
+
+def test_errors_of_a_later_compilation_come_out_as_themselves():
+    net = nn.Sequential(nn.Linear(4, 4), nn.ReLU())
+    seen = []
+
+    def rewrite(graph):
+        seen.append(graph)
+        if len(seen) > 1:
+            raise BadCandidate("not twice")
+        return graph
+
+    lowered = lower(net, rewrite)
+    lowered(torch.randn(3, 4))
+    with pytest.raises(BadCandidate, match="not twice"):
+        lowered(torch.randn(2, 4))

@@ -152,7 +152,7 @@ class ScriptedChild:
         return m.DescribedReply(description=self.wall.description)
 
     def _load(self, request):
-        return m.Loaded(seconds_s=0.1, notes=("built",))
+        return m.Loaded(notes=("built",))
 
     def _draw_parameters(self, request):
         random = np.random.default_rng(request.seed)

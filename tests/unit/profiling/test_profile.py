@@ -6,6 +6,7 @@ import torch
 from strop.capture import capture
 from strop.lowering import LoweringOptions, lower, unchanged
 from strop.profiling import KERNEL_RANGES, minimal_cost, profile_calls
+from strop.records.graph import CompiledKernel, CompilerOutput, KernelKind
 
 
 class Small(torch.nn.Module):
@@ -57,7 +58,16 @@ def test_a_compiled_call(small):
     assert first.graph_id == captured.modules[0].record.id
     assert first.moved_bytes == 4 * (128 * 256 + 256 * 256 + 256 + 128 * 256)
     fused = next(sample for sample in reply.kernels if "gelu" in sample.nodes)
-    assert fused.language == "cpp"
+    assert (fused.language, fused.kind) == ("cpp", KernelKind.GENERATED)
+    by_name = {kernel.name: kernel for kernel in compiled}
+    assert fused.launch == by_name[fused.name].launch
+    unwatched = lower(module, unchanged, LoweringOptions())
+    with torch.no_grad():
+        unwatched(x)
+    plain = {kernel.name: kernel.source for kernel in unwatched.graphs[0].output.kernels}
+    assert {sample.name: sample.source for sample in reply.kernels if sample.name in plain} == plain
+    assert first.kind is KernelKind.EXTERN
+    assert "buf" in first.launch
     assert fused.moved_bytes == 4 * 2 * 128 * 256
 
 
@@ -89,6 +99,27 @@ def test_the_least_cost_of_a_captured_workload(small):
     bytes_, flop = minimal_cost(captured.modules)
     assert flop == 2 * 128 * 256 * (256 + 64)
     assert bytes_ == 4 * (256 * 256 + 256 + 64 * 256 + 64 + 128 * 256 + 128 * 64)
+
+
+def test_a_kernel_that_was_never_seen_is_told_without_a_time(small):
+    module, x, captured = small
+    unseen = CompiledKernel(
+        name="triton_poi_fused_gelu_0",
+        kind=KernelKind.GENERATED,
+        language="triton",
+        nodes=("gelu",),
+        source="def triton_poi_fused_gelu_0(): ...",
+        launch="launch: xnumel=4",
+        graph_id=captured.modules[0].record.id,
+    )
+    output = CompilerOutput(kernels=(unseen,), notes=("a note of the compiler's",))
+    with torch.no_grad():
+        reply = profile_calls(lambda: module(x), 2, (output,), graphs_of(captured))
+    (sample,) = (each for each in reply.kernels if each.name == unseen.name)
+    assert (sample.calls, sample.time_ns) == (0, 0.0)
+    assert (sample.source, sample.launch, sample.kind) == (unseen.source, unseen.launch, unseen.kind)
+    assert sample.moved_bytes == 4 * 2 * 128 * 256
+    assert "a note of the compiler's" in reply.notes
 
 
 def test_a_call_that_computes_nothing_has_no_kernels():

@@ -1,5 +1,7 @@
 """Whole runs as events, from small records: one that kept something, one that the compiler won, one inadmissible."""
 
+from dataclasses import replace
+
 from strop.records.event import (
     Admitted,
     BaselinesMeasured,
@@ -17,7 +19,7 @@ from strop.records.event import (
     RunEnded,
     StopReason,
 )
-from strop.records.graph import Capture, CapturedGraph, Region
+from strop.records.graph import Capture, CapturedGraph, KernelKind, Region
 from strop.records.opportunity import Decline, Legality, Opportunity, Proposal
 from strop.records.profile import Bound, KernelProfile, Profile
 from strop.records.recipe import Step
@@ -35,12 +37,34 @@ KERNEL = KernelProfile(
     work_flop=1_000_000,
     bound=Bound.MEMORY,
     floor_ns=300_000.0,
+    graph_id="g",
+    kind=KernelKind.GENERATED,
+    launch="omp parallel num_threads(2)\nfor x0 < 1000 step 16",
+    source='#include <a.h>\nextern "C" void kernel(const float* in_ptr0)\n{\n}',
 )
+PRODUCT = KernelProfile(
+    name="extern_kernels.mm",
+    language="library",
+    nodes=("mm",),
+    calls=1,
+    time_ns=100_000.0,
+    share=0.1,
+    moved_bytes=2_000_000,
+    work_flop=30_000_000,
+    bound=Bound.COMPUTE,
+    floor_ns=90_000.0,
+    graph_id="g",
+    kind=KernelKind.EXTERN,
+    launch="buf0, arg1_1, out=buf1",
+)
+LIGHTER = replace(PRODUCT, nodes=("mm_1",), time_ns=50_000.0, share=0.05, floor_ns=45_000.0, launch="buf1, out=buf2")
+UNSEEN = replace(KERNEL, name="cpp_fused_tanh_1", nodes=("tanh",), calls=0, time_ns=0.0, share=0.0)
+KERNELS = (KERNEL, PRODUCT, LIGHTER, UNSEEN)
 REGION = Region(graph_id="g", nodes=("relu", "add"))
 
 
 def survey() -> list[Happening]:
-    profile = Profile(workload_id=WORKLOAD.id, target="null", call_ns=1e6, overhead_ns=2.5e5, kernels=(KERNEL,))
+    profile = Profile(workload_id=WORKLOAD.id, target="null", call_ns=1e6, overhead_ns=1e5, kernels=KERNELS)
     opportunity = Opportunity(
         region=REGION, kernels=(KERNEL.name,), share=0.75, time_ns=750_000.0, bound=Bound.MEMORY, headroom_ns=450_000.0
     )

@@ -143,11 +143,41 @@ def test_profile_and_run_show_kernels_and_candidates():
         {"step": "fold{at=relu}", "nodes": ["relu", "add"], "legality": ["reassociated"], "gain_ns": 4e5}
     ]
     run = jsons.run_json(story, result)
+    assert "source" not in run["kernels"][0], "the sources are with the profile and with the single kernel"
     assert [each["fate"] for each in run["candidates"]] == ["kept", "failed", "not faster", "not faster"]
     assert run["candidates"][1]["checks"] == [
         {"name": "matches_reference", "outcome": "failed", "because": "it differs"}
     ]
     json.loads(jsons.text(run))
+
+
+def test_a_kernel_shows_what_the_compiler_made():
+    made, called, _, unseen = (jsons.compiled_json(kernel) for kernel in stories.KERNELS)
+    assert (made["name"], made["kind"], made["graph_id"]) == (stories.KERNEL.name, "generated", "g")
+    assert (made["source"], made["launch"], made["arguments"]) == (stories.KERNEL.source, stories.KERNEL.launch, None)
+    assert (called["kind"], called["arguments"]) == ("extern", "buf0, arg1_1, out=buf1")
+    assert (called["source"], called["launch"]) == (None, None)
+    assert [unseen[key] for key in ("calls", "time_ns", "share", "bound", "headroom_ns")] == [0, None, None, None, None]
+    assert jsons.profile_json(told(stories.events(stories.happy())))["kernels"][0] == made
+
+
+def test_a_profile_names_the_ceilings_of_its_target():
+    ceilings = TARGET.ceilings
+    assert jsons.profile_json(told(stories.events(stories.happy())))["target"] == {
+        "name": "null",
+        "device": TARGET.device,
+        "threads": TARGET.threads,
+        "copy_bytes_per_s": ceilings.copy_bytes_per_s,
+        "product_flop_per_s": {"float32": 1e11},
+        "call_overhead_ns": 1000.0,
+    }
+
+
+def test_how_long_a_candidate_took_to_compile_is_said():
+    verdict = Verdict(candidate_id="c-1", findings=(Passed(check="a"),), isolation="B", compile_s=2.5)
+    assert jsons.verdict_json(verdict, WORKLOAD, TARGET, "fp32")["compile_s"] == 2.5
+    unloaded = Verdict(candidate_id="c-1", findings=(Failed(check="builds", because="it raised"),), isolation="B")
+    assert jsons.verdict_json(unloaded, WORKLOAD, TARGET, "fp32")["compile_s"] is None
 
 
 def test_an_error_names_its_kind_and_code():

@@ -144,8 +144,9 @@ def test_html_and_markdown_of_every_kind_of_run():
 
 def test_markdown_tables_cannot_be_broken_by_names():
     page = markdown_page(*both(stories.happy()))
-    (row,) = [line for line in page.splitlines() if "cpp_fused" in line]
+    (row,) = [line for line in page.splitlines() if "<relu>" in line]
     assert row == "| `cpp_fused_<relu>\\|add_0` | 75.0 % | 750 µs | memory | 300 µs |"
+    assert "| `cpp_fused_tanh_1` |  | not seen |  |" in page
     assert "\n| failed | `lie` | not timed | `matches_reference`: it differs |\n" in page
 
 
@@ -186,6 +187,30 @@ def test_profile_kernel_candidate_and_list_reports():
     assert "no run yet" in printed(runs_report([]))
     not_admitted, _ = both(stories.inadmissible())
     assert "Not admissible: A trivial answer" in printed(profile_report(not_admitted))
+
+
+def test_the_profile_shows_ceilings_amounts_kinds_and_origins_at_100_columns():
+    story, _ = both(stories.happy())
+    lines = printed(profile_report(story), width=100).splitlines()
+    assert "Floors are at the ceilings measured on this machine: copies 10 GB/s; products float32" in "\n".join(lines)
+    first = next(i for i, line in enumerate(lines) if "cpp_fused_<relu>|add_0" in line)
+    assert re.search(r"generated cpp +750 µs +4 MB +300 µs$", lines[first].rstrip())
+    assert re.search(r"^ +relu, add +memory +75\.0 % +1 Mflop +450 µs$", lines[first + 1].rstrip())
+    again = next(line for line in lines if "extern_kernels.mm#2" in line)
+    assert "extern call" in again
+    unseen = next(line for line in lines if "cpp_fused_tanh_1" in line)
+    assert "not seen" in unseen
+
+
+def test_a_kernel_is_shown_with_its_source_loops_and_arguments():
+    text = printed(kernel_report(stories.KERNEL), width=100)
+    for line in (*stories.KERNEL.source.splitlines(), *stories.KERNEL.launch.splitlines(), "relu, add", "Loops"):
+        assert line in text
+    called = printed(kernel_report(stories.PRODUCT, 2), width=100)
+    assert "Arguments\n  buf0, arg1_1, out=buf1" in called
+    assert "Source" not in called
+    assert "2 kernels have this name" in called
+    assert "left no range" in printed(kernel_report(stories.UNSEEN))
 
 
 def test_plain_lines_tell_what_is_tried_and_why_it_is_dropped():

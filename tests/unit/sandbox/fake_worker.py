@@ -147,8 +147,8 @@ def print_environment():
 
 
 def answer_twice():
-    write_frame(HERE["write"], Frame(FrameKind.RECORD, encode(say.Loaded(seconds_s=0.0))))
-    write_frame(HERE["write"], Frame(FrameKind.RECORD, encode(say.Loaded(seconds_s=0.0))))
+    write_frame(HERE["write"], Frame(FrameKind.RECORD, encode(say.Loaded())))
+    write_frame(HERE["write"], Frame(FrameKind.RECORD, encode(say.Loaded())))
     raise PipeClosed
 
 
@@ -174,7 +174,7 @@ def do_deed(request):
         return say.Raised(
             stage=Stage.POLICY, who="candidate", error=type(error).__name__, detail=str(error), trace="the trace"
         )
-    return None if HERE["deed"].startswith("wrong") else say.Loaded(seconds_s=0.5)
+    return None if HERE["deed"].startswith("wrong") else say.Loaded(notes=("nothing done",))
 
 
 def lend(request):

@@ -92,3 +92,17 @@ def test_a_recipe_counts_as_the_compilers_only_when_every_step_does():
 def test_a_humans_candidate_promises_nothing():
     made = human_candidate(SourceForm(text="x"), WORKLOAD, "mine.py")
     assert (made.origin, made.legality, made.idea) == (Origin.HUMAN, (), "mine.py")
+
+
+def test_a_recipe_may_be_longer_than_a_file_name(here):
+    typed = " ; ".join(["channels_last"] * 400)
+    form = read_candidate(typed, SHELF)
+    assert isinstance(form, RecipeForm) and len(form.recipe.steps) == 400
+    with pytest.raises(BadCandidate, match="neither a file nor a recipe"):
+        read_candidate("Fold" * 400, SHELF)
+
+
+@pytest.mark.parametrize("typed", ["x\0y", "\0.py", "a/" + "b" * 5000, "b" * 5000 + ".py"])
+def test_what_can_be_no_path_is_no_file(here, typed):
+    with pytest.raises(BadCandidate):
+        read_candidate(typed, SHELF)

@@ -56,6 +56,10 @@ def test_no_suite_or_no_such_suite(tmp_path):
         find_problem("kernelbench:1/1", "")
     with pytest.raises(UsageError, match="There is no suite at"):
         find_problem("kernelbench:1/1", str(tmp_path / "gone"))
+    with pytest.raises(UsageError, match="There is no suite at"):
+        find_problem("kernelbench:1/1", "s" * 5000)
+    with pytest.raises(UsageError, match=r"'~nobody-here' is nobody's home"):
+        find_problem("kernelbench:1/1", "~nobody-here/suite")
     with pytest.raises(UsageError, match="is no suite: it holds neither"):
         find_problem("kernelbench:1/1", str(tmp_path))
 

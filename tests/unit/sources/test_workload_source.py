@@ -194,3 +194,21 @@ def test_the_import_path_holds_what_the_user_added_and_not_the_interpreter(here,
     found = import_path(here)
     assert found[:2] == (str(here), str(here / "mine"))
     assert not any(entry.startswith(str(Path(sys.prefix).resolve())) for entry in found)
+
+
+def test_a_factory_may_be_longer_than_a_file_name(here):
+    typed = ".".join(["package"] * 100) + ":factory"
+    assert read_workload(typed).source.kind is SourceKind.FACTORY
+
+
+@pytest.mark.parametrize("typed", ["x\0y", "\0.py", "\0.pt2", "b" * 5000, "b" * 5000 + ".py", "a/" * 3000])
+def test_what_can_be_no_path_is_no_workload(here, typed):
+    with pytest.raises(BadWorkload):
+        read_workload(typed)
+
+
+def test_an_exported_program_is_in_eval_mode_unless_said(here):
+    with zipfile.ZipFile(here / "m.pt2", "w") as archive:
+        archive.writestr("x", "y")
+    assert read_workload("m.pt2").mode is Mode.EVAL
+    assert read_workload("m.pt2", mode=Mode.TRAIN).mode is Mode.TRAIN

@@ -1,6 +1,7 @@
 """Errors against fp64: quantiles, the smallest error that counts, honest rounding's envelope, one leaf."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from strop.records.evidence import ErrorQuantiles, LeafErrors
 from strop.records.tensor import DType
 from strop.stats import errors
-from strop.stats.errors import NO_ERROR, envelope, error_quantiles, error_ratio, leaf_errors, smallest_error
+from strop.stats.errors import NO_ERROR, covered, envelope, error_quantiles, error_ratio, leaf_errors, smallest_error
 
 RANDOM = np.random.default_rng(7)
 
@@ -230,3 +231,23 @@ class TestErrorRatio:
     def test_errors_below_the_floor_count_as_the_floor(self):
         one = leaf(candidate=quantiles(1, 1, 1, 1), floor=2.0)
         assert error_ratio([one]) == 0.5
+
+    def test_where_honest_rounding_was_not_asked_about_the_baseline_stands_alone(self):
+        one = leaf(candidate=quantiles(1, 2, 3, 6), baseline=quantiles(1, 2, 3, 4), honest=None)
+        assert error_ratio([one]) == 1.5
+
+
+class TestCovered:
+    def test_up_to_the_factor_the_baselines_error_covers_the_candidates(self):
+        one = leaf(candidate=quantiles(2, 4, 6, 8), baseline=quantiles(1, 2, 3, 4), honest=None)
+        assert covered(one, 2.0)
+        assert not covered(one, 1.9)
+        assert not covered(replace(one, candidate=quantiles(math.nan, 4, 6, 8)), 2.0)
+
+    def test_the_smallest_error_that_counts_covers_too(self):
+        assert covered(leaf(candidate=quantiles(1, 1, 1, 1), floor=0.5, honest=None), 2.0)
+
+    def test_unequal_integers_are_counted(self):
+        one = replace(leaf(honest=None), exact_mismatches=3, baseline_exact_mismatches=1)
+        assert covered(one, 3.0)
+        assert not covered(one, 2.0)

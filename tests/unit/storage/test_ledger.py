@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy import event as sqlalchemy_event
 from sqlalchemy.exc import DBAPIError
 
-from strop.errors import StoreError
+from strop.errors import NoLedger, StoreError
 from strop.records.decision import Drop, Repair
 from strop.records.event import (
     Admitted,
@@ -24,7 +24,7 @@ from strop.records.event import (
     RunEnded,
     StopReason,
 )
-from strop.storage import migrate
+from strop.storage import engine, migrate
 from strop.storage.ledger import open_ledger
 from strop.storage.migrate import known_revisions
 from strop.storage.schema import HEAD
@@ -337,3 +337,27 @@ def test_sqlite_url_is_a_file(tmp_path):
     with open_ledger(f"sqlite:///{tmp_path}/mine.db") as ledger:
         ledger.append("r-1", Noted(text="x"))
     assert (tmp_path / "mine.db").is_file()
+
+
+def test_reading_where_there_is_no_ledger_makes_none(tmp_path):
+    (tmp_path / "empty.sqlite").touch()
+    sqlite3.connect(tmp_path / "bare.sqlite").executescript("VACUUM").close()
+    for store in (tmp_path / "typo", tmp_path / "typo.sqlite", tmp_path / "empty.sqlite", tmp_path / "bare.sqlite"):
+        before = sorted(tmp_path.iterdir())
+        with pytest.raises(NoLedger, match="There is no ledger at"):
+            open_ledger(store, create=False)
+        assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize("url", ["postgresql://me@host/x", "postgres://me@host/x"])
+def test_a_server_is_reached_by_the_driver_of_our_extra(url, monkeypatch):
+    asked = []
+
+    def refuse(url, **options):
+        asked.append(url)
+        raise ModuleNotFoundError("no", name="psycopg")
+
+    monkeypatch.setattr(engine.sa, "create_engine", refuse)
+    with pytest.raises(StoreError, match=r"package 'psycopg'. Install it \(pip install 'strop\[postgresql\]'\)"):
+        open_ledger(url)
+    assert asked == ["postgresql+psycopg://me@host/x"]

@@ -3,6 +3,9 @@
 import re
 from datetime import UTC, datetime, timedelta, timezone
 
+import pytest
+
+from strop.errors import StoreError
 from strop.storage.places import artefacts_folder, ledger_file, new_run_id
 
 
@@ -28,3 +31,9 @@ def test_run_ids_say_when_in_utc_and_sort():
     assert re.fullmatch(r"r-\d{8}-\d{6}-[0-9a-f]{4}", new_run_id())
     now = datetime.now(UTC)
     assert len({new_run_id(now) for _ in range(20)}) > 15
+
+
+@pytest.mark.parametrize("store", ["~nobody-here/x", "a\0b"])
+def test_what_is_no_place_says_so(store):
+    with pytest.raises(StoreError, match="--store is"):
+        ledger_file(store)

@@ -6,10 +6,12 @@ import pytest
 
 from strop.errors import UsageError
 from strop.records.event import Decided, StopReason
+from strop.records.workload import Description, SourceKind
 from strop.supervisor.loop import optimize
 from strop.supervisor.result import summarise
+from strop.supervisor.resume import check_same_code
 from strop.supervisor.state import run_state
-from tests.unit.supervisor.makers import CONDITIONS, WORKLOAD, started
+from tests.unit.supervisor.makers import CONDITIONS, TARGET, WORKLOAD, started
 from tests.unit.supervisor.scripted import SURVEY, Clock, ListLedger, ScriptedStations
 from tests.unit.supervisor.test_loop import best_recipe, job, raising
 
@@ -145,6 +147,7 @@ def test_killed_sittings_are_paid_for_too():
 @pytest.mark.parametrize(
     ("change", "says"),
     [
+        ({"target": replace(TARGET, name="h200")}, "on the target null, and h200 was named"),
         ({"conditions": replace(CONDITIONS, machine="another")}, "other conditions .machine"),
         ({"conditions": replace(CONDITIONS, versions=(("torch", "2.14.0"),))}, "other conditions .versions"),
         ({"workload": replace(WORKLOAD, source=replace(WORKLOAD.source, digest="1" * 64))}, "has changed since"),
@@ -159,3 +162,33 @@ def test_what_may_not_be_compared_is_refused(change, says):
         optimize(replace(job(stations, ledger), started=started(**change)))
     assert len(ledger.kept) == 10
     assert stations.asked == []
+
+
+DESCRIPTION = Description(parameters=(), buffers=(), inputs=(), outputs=())
+CODE = (("helper", "1" * 64), ("nets", "2" * 64))
+
+
+@pytest.mark.parametrize(
+    ("code", "says"),
+    [
+        ((("helper", "3" * 64), ("nets", "2" * 64)), r"changed since run r-1 began \(in helper\)"),
+        (CODE[:1], r"\(in nets\)"),
+        ((*CODE, ("new", "4" * 64)), r"\(in new\)"),
+        ((), r"\(in helper, nets\)"),
+        (tuple((f"m{i}", "") for i in range(9)), r"\(in helper, m0, m1 and others\).*strop optimize " + WORKLOAD.name),
+    ],
+)
+def test_other_code_is_refused(code, says):
+    with pytest.raises(UsageError, match=says):
+        check_same_code(replace(DESCRIPTION, code=CODE), replace(DESCRIPTION, code=code), WORKLOAD, "r-1")
+
+
+def test_the_same_code_and_a_ledger_that_knows_none_are_taken():
+    check_same_code(replace(DESCRIPTION, code=CODE), replace(DESCRIPTION, code=CODE), WORKLOAD, "r-1")
+    check_same_code(DESCRIPTION, replace(DESCRIPTION, code=CODE), WORKLOAD, "r-1")
+
+
+def test_a_live_module_is_begun_anew_in_python():
+    live = replace(WORKLOAD, source=replace(WORKLOAD.source, kind=SourceKind.LIVE))
+    with pytest.raises(UsageError, match=r"strop.optimize\(model, example_inputs\) in Python"):
+        check_same_code(replace(DESCRIPTION, code=CODE), DESCRIPTION, live, "r-1")

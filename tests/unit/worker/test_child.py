@@ -18,13 +18,11 @@ from strop.wire.messages import (
     Accept,
     Accepted,
     AskCapture,
-    AskCompilerOutput,
     AskMemory,
     AskProfile,
     AskProposals,
     CaptureReply,
     ChildRole,
-    CompilerOutputReply,
     Deliver,
     Delivered,
     Describe,
@@ -178,18 +176,33 @@ def test_the_null_worker_hands_back_one_result(judged):
         assert np.isfinite(child.results(0)["out"]).all()
 
 
-def test_compiled_forms_and_the_compilers_output(judged):
+def test_a_profile_of_compiled_code_holds_what_the_compiler_made(judged):
     case = judged("mlp")
     with started(case, CompiledForm(mode="default"), role=ChildRole.BASELINE) as child:
         child.ask(Deliver(), Delivered)
         run(child)
         assert_right(child.results(), case.gold[0], case.honest[0])
-        output = child.ask(AskCompilerOutput(), CompilerOutputReply).output
-        assert {kernel.kind for kernel in output.kernels} == {KernelKind.GENERATED, KernelKind.EXTERN}
-        assert any("relu" in kernel.nodes for kernel in output.kernels)
         profile = child.ask(AskProfile(calls=2, target=TARGET), ProfileReply)
         assert profile.call_ns > 0
-        assert {kernel.name for kernel in profile.kernels} >= {kernel.name for kernel in output.kernels}
+        made = [kernel for kernel in profile.kernels if kernel.kind is KernelKind.GENERATED]
+        called = [kernel for kernel in profile.kernels if kernel.kind is KernelKind.EXTERN]
+        assert all(kernel.launch.startswith(("for ", "omp ")) for kernel in made if "relu" in kernel.nodes)
+        assert any("relu" in kernel.nodes for kernel in made)
+        for kernel in made:
+            # Whole: it begins with its includes and ends with the brace of the function that the wrapper calls.
+            assert kernel.source.lstrip().startswith(("#include", "// ")) and kernel.source.rstrip().endswith("}")
+            assert 'extern "C"' in kernel.source
+        assert called
+        assert all(kernel.launch and not kernel.source for kernel in called)
+
+
+def test_eager_code_has_no_compilers_output(judged):
+    case = judged("mlp")
+    with started(case, CompiledForm(mode="eager"), role=ChildRole.BASELINE) as child:
+        child.ask(Deliver(), Delivered)
+        profile = child.ask(AskProfile(calls=2, target=TARGET), ProfileReply)
+        assert profile.kernels
+        assert {(kernel.kind, kernel.source, kernel.launch) for kernel in profile.kernels} == {(None, "", "")}
 
 
 def test_the_catalogue_is_asked(judged):

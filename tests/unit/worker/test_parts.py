@@ -17,13 +17,13 @@ from strop.records.contract import CONTRACTS
 from strop.records.evidence import Stage
 from strop.records.recipe import parse_recipe
 from strop.records.workload import SourceKind
+from strop.targets._arithmetic import set_math_modes
 from strop.worker import forms, questions
 from strop.worker.describe import describe
 from strop.worker.gold import Oracle
 from strop.worker.guard import Blamed, contained, foreign
 from strop.worker.memory import RESOLUTION_BYTES, peak_bytes
-from strop.worker.modes import calling, seeded, set_math_modes
-from strop.worker.products import product_flop
+from strop.worker.modes import calling, seeded
 from strop.worker.rounding import Rounding
 from strop.worker.spy import Spy
 from strop.worker.state import changed, restore, snapshot
@@ -40,38 +40,6 @@ class Net(torch.nn.Module):
 
     def forward(self, x):
         return self.function(x, *self.weights)
-
-
-def flop_of(forward, x, *shapes):
-    graphs = [each.module for each in capture(Net(forward, *shapes), (x,)).modules]
-    return product_flop(graphs)
-
-
-def conv(x, w):
-    return torch.conv2d(x, w, padding=1)
-
-
-PRODUCTS = {
-    "alone": (lambda x, w: x @ w, (4, 8), [(8, 5)], 2 * 4 * 8 * 5),
-    "behind an activation": (
-        lambda x, w, v: torch.relu(x @ w) @ v,
-        (4, 8),
-        [(8, 5), (5, 3)],
-        2 * (4 * 8 * 5 + 4 * 5 * 3),
-    ),
-    "two in a row": (lambda x, w, v: x @ w @ v, (4, 8), [(8, 5), (5, 3)], 0),
-    "summed": (lambda x, w: (x @ w).sum(1), (4, 8), [(8, 5)], 0),
-    "scaled, then summed": (lambda x, w: (2 * (x @ w) + 1).mean(1), (4, 8), [(8, 5)], 0),
-    "squared, then summed": (lambda x, w: (x @ w).square().sum(1), (4, 8), [(8, 5)], 2 * 4 * 8 * 5),
-    "triangle": (lambda x, w: (x @ w).tril(), (5, 8), [(8, 5)], 0),
-    "first column": (lambda x, w: (x @ w)[:, 0], (4, 8), [(8, 5)], 0),
-    "convolution": (conv, (2, 3, 6, 6), [(4, 3, 3, 3)], 2 * 2 * 4 * 36 * 3),
-}
-
-
-@pytest.mark.parametrize(("forward", "shape", "weights", "flop"), PRODUCTS.values(), ids=PRODUCTS)
-def test_only_products_that_algebra_cannot_remove_count(forward, shape, weights, flop):
-    assert flop_of(forward, torch.randn(shape), *weights) == flop
 
 
 def test_peak_memory_is_that_of_the_call():
@@ -182,7 +150,7 @@ def test_every_failure_is_an_answer():
 
 def test_the_shelves_of_the_worker_are_complete():
     assert set(forms.SHELF.names()) == {"eager", "compiled", "null", "recipe", "source", "module"}
-    assert {item.name for item in questions.SHELF} == {"capture", "compiler_output", "memory", "profile", "proposals"}
+    assert {item.name for item in questions.SHELF} == {"capture", "memory", "profile", "proposals"}
     assert all(item.summary for item in (*forms.SHELF, *questions.SHELF))
 
 

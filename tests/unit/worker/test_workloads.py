@@ -1,5 +1,6 @@
 """Loading workloads by every road, and what people are told when it cannot be done."""
 
+import hashlib
 import sys
 from dataclasses import replace
 
@@ -8,11 +9,13 @@ import pytest
 import torch
 
 from strop.errors import BadWorkload, NotSupported
+from strop.records.candidate import ModuleForm
 from strop.records.workload import Mode, SourceKind
+from strop.worker import forms
 from strop.worker.calls import read_call
 from strop.worker.guard import Blamed
 from strop.worker.workloads import load_workload
-from tests.unit.worker.client import workload_of
+from tests.unit.worker.client import TARGET, workload_of
 from tests.unit.worker.opening import model, opened, opened_text
 
 
@@ -229,6 +232,42 @@ def test_a_live_module(tmp_path):
     path.write_bytes(cloudpickle.dumps((Local(), (torch.ones(2),), {"scale": 3.0})))
     found = opened(str(path), kind=SourceKind.LIVE)
     assert found.call(found.module, found.fresh_sample()).tolist() == [3.0, 3.0]
+
+
+def frozen_norm(training):
+    """A model of which one part is in another mode than the whole."""
+    module = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.BatchNorm1d(2)).train(training)
+    module[1].train(not training)
+    return module
+
+
+@pytest.mark.parametrize("mode", list(Mode))
+def test_a_live_module_keeps_the_modes_of_its_parts(tmp_path, mode):
+    module = frozen_norm(mode is Mode.TRAIN)
+    path = tmp_path / "live.pkl"
+    path.write_bytes(cloudpickle.dumps((module, (torch.randn(3, 2),), {})))
+    found = opened(str(path), kind=SourceKind.LIVE, mode=mode)
+    assert [part.training for part in found.module.modules()] == [part.training for part in module.modules()]
+    before = found.module[1].running_mean.clone()
+    found.call(found.module, found.fresh_sample())
+    assert torch.equal(found.module[1].running_mean, before) is (mode is Mode.TRAIN)
+
+
+@pytest.mark.parametrize(("mode", "norm"), [(Mode.TRAIN, False), (Mode.EVAL, False)])
+def test_a_live_candidate_keeps_the_modes_of_its_parts_where_its_own_mode_is_the_references(tmp_path, mode, norm):
+    path = tmp_path / "live.pkl"
+    path.write_bytes(cloudpickle.dumps((frozen_norm(training=True), (torch.randn(3, 2),), {})))
+    found = opened(str(path), kind=SourceKind.LIVE, mode=mode)
+    candidate = tmp_path / "candidate.pkl"
+    candidate.write_bytes(cloudpickle.dumps(frozen_norm(training=True)))
+    form = ModuleForm(where=str(candidate), digest=hashlib.sha256(candidate.read_bytes()).hexdigest())
+    runner = forms.SHELF.get("module").build(found, form, TARGET)
+    assert (runner.module.training, runner.module[1].training) == (mode is Mode.TRAIN, norm)
+
+
+def test_a_file_is_switched_as_a_whole(tmp_path):
+    found = opened_text(tmp_path, model("return self.norm(x)", INPUTS, init="self.norm = nn.BatchNorm1d(2).eval()"))
+    assert found.module.norm.training
 
 
 def test_a_live_artefact_that_is_something_else(tmp_path):
