@@ -21,7 +21,7 @@ from strop.ports import WallPort
 from strop.records.event import Request
 from strop.records.ids import content_id
 from strop.records.measurement import Conditions
-from strop.records.target import Ceilings, Target
+from strop.records.target import Target
 from strop.records.workload import Workload
 from strop.sandbox.wall import LocalWall
 from strop.settings import Settings, read_settings
@@ -30,7 +30,7 @@ from strop.storage.ledger import SqlLedger, open_ledger
 from strop.storage.places import artefacts_folder
 from strop.targets import SHELF as TARGETS
 from strop.targets._base import TargetKind
-from strop.wire.codec import CodecError, decode, encode
+from strop.targets._calibration import calibrate, measure_apart
 from strop.wire.messages import ChildRole
 
 LOG = logging.getLogger("strop.wiring")
@@ -109,28 +109,7 @@ def find_kind(name: str | None, device: str | None = None) -> TargetKind:
 
 def calibrated(kind: TargetKind, settings: Settings, say: Say = silent, *, again: bool = False) -> Target:
     """The target as the other rooms see it, with ceilings that are measured once per machine and then remembered."""
-    place = _calibration_file(kind, settings)
-    ceilings = None if again else _remembered(place)
-    if ceilings is None:
-        say(f"measuring the ceilings of {kind.name}, which happens once per machine")
-        ceilings = kind.measure_ceilings(settings.threads)
-        write_whole(place, encode(ceilings))
-    return kind.describe(ceilings, settings.threads)
-
-
-def _calibration_file(kind: TargetKind, settings: Settings) -> Path:
-    key = content_id("t", dict(kind.identity()), settings.threads, _version_of("torch"))
-    return settings.home / "calibration" / f"{kind.name}-{key}.json"
-
-
-def _remembered(place: Path) -> Ceilings | None:
-    try:
-        return decode(Ceilings, place.read_bytes())
-    except FileNotFoundError:
-        return None
-    except (CodecError, OSError) as fault:
-        LOG.warning("%s cannot be read (%s); the ceilings are measured again", place, fault)
-        return None
+    return calibrate(kind, settings.home, settings.threads, measure=measure_apart, say=say, again=again)
 
 
 def conditions_of(target: Target, contract: str) -> Conditions:

@@ -35,7 +35,7 @@ from strop.report.jsons import Json, optimize_json
 from strop.sources.candidate import human_candidate
 from strop.sources.workload import import_path
 from strop.storage.artefacts import Artefacts
-from strop.wiring import calibrated, conditions_of, find_kind, open_house, set_up_logging
+from strop.wiring import calibrated, conditions_of, find_kind, home_of, open_house, set_up_logging
 
 LOG = logging.getLogger("strop.api")
 Call = tuple[tuple[Any, ...], dict[str, Any]]
@@ -115,13 +115,17 @@ def optimize(
         target=target,
         store=store,
     )
+    return _optimize(model, example_inputs, asked, watch)
+
+
+def _optimize(model: torch.nn.Module, example_inputs: Any, asked: Asked, watch: Listener | None) -> Optimized:
     request = asked.checked()
-    with open_house(store) as house:
+    with open_house(asked.store) as house:
         set_up_logging(house.settings)
         if house.settings.disabled:
             return Optimized(module=model)
         module, call = _plain(model), read_call(example_inputs)
-        chosen = calibrated(find_kind(target, device_of(module, call)), house.settings, LOG.info)
+        chosen = calibrated(find_kind(asked.target, device_of(module, call)), house.settings, LOG.info)
         workload = live_workload(module, call, chosen, house.artefacts)
         done = carry_out(house, house.ledger.new_run(), workload, chosen, request, [watch] if watch else [])
     return Optimized(module=_drop_in(module, call, done, chosen, request.contract), result=done.result)
@@ -179,10 +183,9 @@ def verify(
     *,
     contract: str = "fp32",
     target: str | None = None,
-    store: str | None = None,
 ) -> Ruling:
     """The referee alone: is ``candidate`` a right replacement of ``reference``? See `optimize` for the arguments."""
-    asked = Asked(contract=contract, target=target, store=store)
+    asked = Asked(contract=contract, target=target)
     return _judge(reference, candidate, example_inputs, asked, timed=False)
 
 
@@ -194,10 +197,9 @@ def compare(
     contract: str = "fp32",
     baselines: Sequence[str] | None = None,
     target: str | None = None,
-    store: str | None = None,
 ) -> Ruling:
     """Verify, then paired timing against the best baseline in fresh processes. See `optimize` for the arguments."""
-    asked = Asked(contract=contract, baselines=baselines, target=target, store=store)
+    asked = Asked(contract=contract, baselines=baselines, target=target)
     return _judge(reference, candidate, example_inputs, asked, timed=True)
 
 
@@ -210,15 +212,15 @@ def _judge(
     timed: bool,
 ) -> Ruling:
     asked.checked()
-    with open_house(asked.store) as house:
-        set_up_logging(house.settings)
-        module, call = _plain(reference), read_call(example_inputs)
-        chosen = calibrated(find_kind(asked.target, device_of(module, call)), house.settings, LOG.info)
-        workload = live_workload(module, call, chosen, house.artefacts)
-        digest = house.artefacts.put(pickled(candidate, "The candidate"))
-        form = ModuleForm(where=str(house.artefacts.path(digest)), digest=digest)
-        proposal = human_candidate(form, workload, idea=type(candidate).__name__)
-        return rule(house, workload, proposal, chosen, asked, LOG.info, timed=timed)
+    home = home_of()
+    set_up_logging(home.settings)
+    module, call = _plain(reference), read_call(example_inputs)
+    chosen = calibrated(find_kind(asked.target, device_of(module, call)), home.settings, LOG.info)
+    workload = live_workload(module, call, chosen, home.artefacts)
+    digest = home.artefacts.put(pickled(candidate, "The candidate"))
+    form = ModuleForm(where=str(home.artefacts.path(digest)), digest=digest)
+    proposal = human_candidate(form, workload, idea=type(candidate).__name__)
+    return rule(home, workload, proposal, chosen, asked, LOG.info, timed=timed)
 
 
 def read_call(example_inputs: Any) -> Call:

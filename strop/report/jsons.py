@@ -228,7 +228,8 @@ def profile_json(story: Story) -> Json:
     return {
         "schema": SCHEMA,
         "workload": story.started.workload.name if story.started else "",
-        "target": target_json(story.started.target) if story.started else None,
+        "target": story.started.target.name if story.started else "",
+        "machine": target_json(story.started.target) if story.started else None,
         "contract": story.started.request.contract.name if story.started else "",
         "inadmissible": story.inadmissible or None,
         "baselines_ns": story.baseline_ns(),

@@ -18,9 +18,15 @@ SEARCH_FRACTION = 0.5
 """Part of the budget that the search gets in any case, however long the survey took: a survey alone helps nobody."""
 
 
-def limit_s(budget_s: float, survey_s: float) -> float:
-    """Seconds after which no further candidate begins, counted from the run's first event like ``survey_s``."""
-    return max(budget_s, survey_s + SEARCH_FRACTION * budget_s)
+def is_spent(budget_s: float, used_s: float, survey_s: float, screening_s: float) -> bool:
+    """True when no further candidate may begin; all seconds count from the run's first event.
+
+    ``screening_s`` is the longest that a candidate took so far, 0 while nothing has been found that would have to be
+    confirmed: after one more like it the confirmation must still end within the overrun.
+    """
+    needed_s = (1 + CONFIRMATION_TIMES) * screening_s
+    is_late = screening_s > 0 and used_s + needed_s > budget_s + OVERRUN_S
+    return is_late or used_s >= max(budget_s, survey_s + SEARCH_FRACTION * budget_s)
 
 
 class Budget:
@@ -31,21 +37,11 @@ class Budget:
         self._used_before_s = used_before_s
         self._clock = clock
         self._began_s = clock()
-        self._limit_s = budget_s
 
     @property
     def used_s(self) -> float:
         """Seconds used, earlier sittings included."""
         return self._used_before_s + self._clock() - self._began_s
-
-    @property
-    def spent(self) -> bool:
-        """True when no further candidate may begin. What is in work is finished."""
-        return self.used_s >= self._limit_s
-
-    def survey_took(self, survey_s: float) -> None:
-        """Make sure that enough is left for the search."""
-        self._limit_s = limit_s(self.budget_s, survey_s)
 
     def leaves(self, needed_s: float) -> bool:
         """True when a confirmation that takes ``needed_s`` would still end within the overrun."""

@@ -26,12 +26,12 @@ from strop.records.event import (
 from strop.records.evidence import CrashKind
 from strop.records.result import RunResult
 from strop.searches._base import Brief, Search
-from strop.supervisor.best import CLASSES, best_of, fastest_first, waiting
+from strop.supervisor.best import CLASSES, best_of, fastest_first
 from strop.supervisor.brief import forbidden, make_brief
-from strop.supervisor.budget import CONFIRMATION_TIMES, Budget, Clock
+from strop.supervisor.budget import Budget, Clock, is_spent
 from strop.supervisor.journal import Journal
 from strop.supervisor.result import result_of
-from strop.supervisor.resume import check_resumable, is_over
+from strop.supervisor.resume import check_resumable, is_over, screening_s
 from strop.supervisor.stations import Stations
 from strop.supervisor.stop import UNCONFIRMED, Ending, budget_spent, fault, inconclusive, interrupted, search_over
 
@@ -76,9 +76,8 @@ class _Sitting:
         self.state = self.journal.state
         self.device_before_s = self.state.device_seconds_s
         self.budget = Budget(job.started.request.budget_s, self.state.wall_seconds_s, job.clock)
-        self.survey_before_s = self.state.survey_seconds_s
+        self.survey_s = self.state.survey_seconds_s or 0.0
         self.unjudged_in_a_row = 0
-        self.longest_s = 0.0
 
     def carry_out(self) -> RunResult:
         forbidden(self.job.started.request.forbid)
@@ -115,7 +114,7 @@ class _Sitting:
         admitted = self.survey()
         if admitted:
             return inconclusive(admitted)
-        self.budget.survey_took(self.survey_before_s or self.budget.used_s)
+        self.survey_s = self.survey_s or self.budget.used_s
         brief = self.brief()
         ending = self.search(brief)
         self.confirm()
@@ -163,21 +162,18 @@ class _Sitting:
         while candidate is not None:
             decision = self.state.screened.get(candidate.id)
             if decision is None:
-                if self.budget.spent or not self.can_still_confirm():
+                if self.is_spent():
                     walk.close()
                     return budget_spent(self.budget.budget_s)
                 self.journal.write(Proposed(candidate=candidate))
-                began_s = self.budget.used_s
                 decision = self.judge(candidate, fresh=False)
-                self.longest_s = max(self.longest_s, self.budget.used_s - began_s)
             candidate = _next(walk, decision)
         best = best_of(self.state.screened, self.state.confirmed)
         return search_over(brief, best, len(self.state.screened))
 
-    def can_still_confirm(self) -> bool:
-        """False when, after one more candidate, what would be kept could not be confirmed in time."""
-        needed_s = (1 + CONFIRMATION_TIMES) * self.longest_s
-        return not waiting(self.state.screened, self.state.confirmed) or self.budget.leaves(needed_s)
+    def is_spent(self) -> bool:
+        """True when no further candidate may begin. What is in work is finished."""
+        return is_spent(self.budget.budget_s, self.budget.used_s, self.survey_s, screening_s(self.state))
 
     def confirm(self) -> None:
         """Judge again what would be kept, for each class that is scored apart, until one holds.

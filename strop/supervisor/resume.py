@@ -7,8 +7,8 @@ from dataclasses import replace
 from strop.errors import UsageError
 from strop.records.event import RunStarted, StopReason
 from strop.records.workload import Description, SourceKind, Workload
-from strop.supervisor.best import waiting
-from strop.supervisor.budget import limit_s
+from strop.supervisor.best import best_of, waiting
+from strop.supervisor.budget import is_spent
 from strop.supervisor.state import RunState
 
 MANY_MODULES = 3
@@ -72,7 +72,12 @@ def is_over(state: RunState, budget_s: float) -> bool:
         case StopReason.NOTHING_LEFT | StopReason.NEAR_CEILING:
             return not waiting(state.screened, state.confirmed)
         case StopReason.BUDGET:
-            spent = state.wall_seconds_s >= limit_s(budget_s, state.survey_seconds_s or 0.0)
+            spent = is_spent(budget_s, state.wall_seconds_s, state.survey_seconds_s or 0.0, screening_s(state))
             return spent and not waiting(state.screened, state.confirmed)
         case _:
             return False
+
+
+def screening_s(state: RunState) -> float:
+    """Seconds that the longest screening took; 0 while nothing has been found that would have to be confirmed."""
+    return state.longest_screening_s if best_of(state.screened, state.confirmed).kept else 0.0

@@ -34,7 +34,8 @@ class RunState:
 
     ``surveyed`` maps the name of each survey event to it; ``started`` is the newest RunStarted. ``device_seconds_s``
     and ``wall_seconds_s`` are the cost of all sittings together, of those that were killed up to their last event;
-    ``survey_seconds_s`` is the part of it that the survey took, None before its end.
+    ``survey_seconds_s`` is the part of it that the survey took, None before its end; ``longest_screening_s`` the most
+    that one candidate took from its proposal to its first decision.
     """
 
     run: str = ""
@@ -50,9 +51,11 @@ class RunState:
     device_seconds_s: float = 0.0
     wall_seconds_s: float = 0.0
     survey_seconds_s: float | None = None
+    longest_screening_s: float = 0.0
     _began_at: str = ""
     _device_before_s: float = 0.0
     _wall_before_s: float = 0.0
+    _proposed_s: float = 0.0
 
     def hear(self, event: Event) -> None:
         """Take in the next event of the run."""
@@ -81,10 +84,13 @@ class RunState:
                     self.survey_seconds_s = self.wall_seconds_s
             case Proposed(candidate=candidate):
                 self.proposed.setdefault(candidate.id, candidate)
+                self._proposed_s = self.wall_seconds_s
             case Judged(verdict=verdict):
                 self.verdicts[verdict.candidate_id] = verdict
             case Decided(decision=decision, final=final):
                 (self.confirmed if final else self.screened)[decision.candidate.id] = decision
+                if not final:
+                    self.longest_screening_s = max(self.longest_screening_s, self.wall_seconds_s - self._proposed_s)
             case Best():
                 self.best = what
             case _:

@@ -12,10 +12,9 @@ from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from strop.errors import InternalFault, NotSupported, StoreError
+from strop.errors import InternalFault, StoreError
 from strop.records.ids import content_id
 from strop.records.target import Ceilings, Target
-from strop.registry import Shelf
 from strop.targets import SHELF
 from strop.targets._base import TargetKind
 from strop.wire.codec import CodecError, decode, encode
@@ -56,30 +55,34 @@ def measure_apart(name: str, threads: int) -> Ceilings:
         ) from error
 
 
-def read_target(
-    name: str, home: Path, threads: int, *, measure: Measure = measure_apart, shelf: Shelf[TargetKind] = SHELF
+def calibrate(
+    kind: TargetKind, home: Path, threads: int, *, measure: Measure, say: Callable[[str], object], again: bool = False
 ) -> Target:
-    """The target ``name`` as this machine has it; its ceilings come from ``home/calibration``, or are measured and
-    kept there.
+    """The target as this machine has it; its ceilings come from ``home/calibration``, or are measured and kept there.
 
-    A file that cannot be read is measured again. What is kept holds for one machine, torch version and thread count.
+    A file that cannot be read is measured again, and so is any when ``again`` is asked for. What is kept holds for one
+    machine, torch version and thread count. ``say`` hears of a measurement, which takes seconds.
 
     Raises:
-        UnknownName: no such target. NotSupported: this machine has no such device. StoreError: the ceilings cannot be
-        kept. InternalFault: they cannot be measured.
+        StoreError: the ceilings cannot be kept.
+        InternalFault: they cannot be measured.
     """
-    kind = shelf.get(name)
-    if not kind.present():
-        raise NotSupported(f"This machine has no {kind.summary} (target '{name}'). `strop targets` lists what it has.")
     path = calibration_path(kind, home, threads)
-    try:
-        ceilings = decode(Ceilings, path.read_bytes())
-    except (FileNotFoundError, CodecError):
-        ceilings = measure(name, threads)
+    ceilings = None if again else _remembered(path)
+    if ceilings is None:
+        say(f"measuring the ceilings of {kind.name}, which happens once per machine")
+        ceilings = measure(kind.name, threads)
         _keep(path, ceilings)
+    return kind.describe(ceilings, threads)
+
+
+def _remembered(path: Path) -> Ceilings | None:
+    try:
+        return decode(Ceilings, path.read_bytes())
+    except (FileNotFoundError, CodecError):
+        return None
     except OSError as error:
         raise _unusable(path, error) from error
-    return kind.describe(ceilings, threads)
 
 
 def calibration_path(kind: TargetKind, home: Path, threads: int) -> Path:

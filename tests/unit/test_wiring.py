@@ -7,6 +7,7 @@ import pytest
 
 from strop import wiring
 from strop.errors import NotSupported, StoreError, UnknownName, UsageError
+from strop.records.target import Ceilings
 from strop.settings import Settings
 from strop.targets import SHELF
 
@@ -16,34 +17,11 @@ def settings(tmp_path):
     return Settings(home=tmp_path / "home")
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def quick(monkeypatch):
-    """The CPU's ceilings without the seconds that it takes to measure them; counts how often they were."""
-    kind, counted = SHELF.get("cpu"), []
-    ceilings = wiring.Ceilings(copy_bytes_per_s=1e10, product_flop_per_s=(("float32", 1e11),), call_overhead_ns=100.0)
-    monkeypatch.setattr(type(kind), "measure_ceilings", lambda self, threads: counted.append(threads) or ceilings)
-    return counted
-
-
-def test_ceilings_are_measured_once_per_machine(settings, quick):
-    said = []
-    kind = wiring.find_kind("cpu")
-    first = wiring.calibrated(kind, settings, said.append)
-    assert wiring.calibrated(kind, settings, said.append) == first
-    assert quick == [1]
-    assert said == ["measuring the ceilings of cpu, which happens once per machine"]
-    wiring.calibrated(kind, settings, again=True)
-    wiring.calibrated(kind, replace(settings, threads=2))
-    assert quick == [1, 1, 2]
-
-
-def test_a_damaged_calibration_is_measured_again(settings, quick):
-    kind = wiring.find_kind("cpu")
-    wiring.calibrated(kind, settings)
-    (place,) = (settings.home / "calibration").iterdir()
-    place.write_text('{"copy_bytes_per_s": "many"}')
-    assert wiring.calibrated(kind, settings).ceilings.copy_bytes_per_s == 1e10
-    assert len(quick) == 2
+    """Ceilings without the seconds that it takes to measure them."""
+    ceilings = Ceilings(copy_bytes_per_s=1e10, product_flop_per_s=(("float32", 1e11),), call_overhead_ns=100.0)
+    monkeypatch.setattr(wiring, "measure_apart", lambda name, threads: ceilings)
 
 
 def test_the_target_is_found_or_named():
@@ -63,7 +41,7 @@ def test_a_target_that_is_not_here(monkeypatch):
         wiring.find_kind("cpu")
 
 
-def test_conditions_name_everything_that_makes_times_incomparable(settings, quick):
+def test_conditions_name_everything_that_makes_times_incomparable(settings):
     target = wiring.calibrated(wiring.find_kind("cpu"), settings)
     conditions = wiring.conditions_of(target, "tf32")
     assert (conditions.device, conditions.threads, conditions.contract) == ("cpu", 1, "tf32")

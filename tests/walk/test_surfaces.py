@@ -39,7 +39,7 @@ def test_a_profile_names_kernels_and_proposals(place):
 def test_a_profile_of_compiled_code_names_its_kernels(place):
     done = place.strop("profile", "work.py", "--baseline", "default", "--json")
     assert done.code == 0, done.err
-    assert done.json["target"]["copy_bytes_per_s"] > 0
+    assert done.json["machine"]["copy_bytes_per_s"] > 0
     assert done.json["kernels"]
     for kernel in done.json["kernels"]:
         assert kernel["source"] if kernel["kind"] == "generated" else kernel["arguments"]

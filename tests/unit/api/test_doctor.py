@@ -8,14 +8,15 @@ import pytest
 from strop import wiring
 from strop.api import doctor
 from strop.lowering import torch_shims
+from strop.records.target import Ceilings
 from strop.targets import SHELF
 
 
 @pytest.fixture
 def quick(monkeypatch, tmp_path):
     monkeypatch.setenv("STROP_HOME", str(tmp_path / "home"))
-    ceilings = wiring.Ceilings(copy_bytes_per_s=2e10, product_flop_per_s=(("float32", 1e11),), call_overhead_ns=900.0)
-    monkeypatch.setattr(type(SHELF.get("cpu")), "measure_ceilings", lambda self, threads: ceilings)
+    ceilings = Ceilings(copy_bytes_per_s=2e10, product_flop_per_s=(("float32", 1e11),), call_overhead_ns=900.0)
+    monkeypatch.setattr(wiring, "measure_apart", lambda name, threads: ceilings)
     monkeypatch.setattr(doctor, "timing_spread", lambda: 0.02)
     return tmp_path
 

@@ -163,7 +163,7 @@ def test_a_kernel_shows_what_the_compiler_made():
 
 def test_a_profile_names_the_ceilings_of_its_target():
     ceilings = TARGET.ceilings
-    assert jsons.profile_json(told(stories.events(stories.happy())))["target"] == {
+    assert jsons.profile_json(told(stories.events(stories.happy())))["machine"] == {
         "name": "null",
         "device": TARGET.device,
         "threads": TARGET.threads,

@@ -51,17 +51,6 @@ class NullTarget(TargetKind):
         return None
 
 
-class NullShelf:
-    """A shelf that holds one null target."""
-
-    def __init__(self, kind):
-        self.kind = kind
-
-    def get(self, name):
-        assert name == self.kind.name
-        return self.kind
-
-
 def null_target(threads=1):
     """The record of a null target."""
     return NullTarget().describe(NULL_CEILINGS, threads)

@@ -5,25 +5,25 @@ import sys
 
 import pytest
 
-from strop.errors import InternalFault, NotSupported, StoreError, UnknownName
+from strop.errors import InternalFault, StoreError
 from strop.records.target import Ceilings
-from strop.targets import _calibration
-from strop.targets._calibration import calibration_path, measure_apart, read_target
+from strop.targets import SHELF, _calibration
+from strop.targets._calibration import calibrate, calibration_path, measure_apart
 from strop.wire.codec import decode
-from tests.unit.targets.null_target import NULL_CEILINGS, NullShelf, NullTarget
+from tests.unit.targets.null_target import NULL_CEILINGS, NullTarget
 
 
 class Meter:
     def __init__(self):
-        self.calls = []
+        self.calls, self.said = [], []
 
     def __call__(self, name, threads):
         self.calls.append((name, threads))
         return NULL_CEILINGS
 
 
-def read(home, meter, kind=None, threads=1):
-    return read_target("null", home, threads, measure=meter, shelf=NullShelf(kind or NullTarget()))
+def read(home, meter, kind=None, threads=1, **more):
+    return calibrate(kind or NullTarget(), home, threads, measure=meter, say=meter.said.append, **more)
 
 
 def test_it_measures_once_per_machine_and_thread_count(tmp_path):
@@ -31,9 +31,12 @@ def test_it_measures_once_per_machine_and_thread_count(tmp_path):
     first = read(tmp_path, meter)
     assert read(tmp_path, meter) == first
     assert meter.calls == [("null", 1)]
+    assert meter.said == ["measuring the ceilings of null, which happens once per machine"]
     assert read(tmp_path, meter, threads=2).threads == 2
     read(tmp_path, meter, NullTarget(model="two"))
     assert meter.calls == [("null", 1), ("null", 2), ("null", 1)]
+    read(tmp_path, meter, again=True)
+    assert len(meter.calls) == 4
 
 
 def test_another_torch_is_another_machine(tmp_path, monkeypatch):
@@ -61,13 +64,6 @@ def test_a_folder_that_cannot_be_used_is_told(tmp_path):
         read(tmp_path, Meter())
 
 
-def test_what_is_not_there_is_told(tmp_path):
-    with pytest.raises(NotSupported, match="strop targets"):
-        read(tmp_path, Meter(), NullTarget(is_present=False))
-    with pytest.raises(UnknownName, match="cpu"):
-        read_target("cpuu", tmp_path, 1, measure=Meter())
-
-
 def test_the_measuring_process_speaks_json(monkeypatch):
     seen = {}
 
@@ -89,5 +85,7 @@ def test_a_measuring_process_that_fails_is_our_fault():
 
 @pytest.mark.slow
 def test_the_real_thing(tmp_path):
-    target = read_target("cpu", tmp_path, 1)
-    assert read_target("cpu", tmp_path, 1) == target
+    kind = SHELF.get("cpu")
+    first = calibrate(kind, tmp_path, 1, measure=measure_apart, say=str)
+    assert first.ceilings.copy_bytes_per_s > 1e8
+    assert calibrate(kind, tmp_path, 1, measure=measure_apart, say=str) == first
