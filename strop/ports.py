@@ -4,7 +4,7 @@ implementations.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol, TypeVar
 
@@ -25,7 +25,11 @@ class ArenaPort(Protocol):
     layout: Layout
 
     def views(self, slot: int | None) -> dict[str, NDArray[Any]]:
-        """The tensors of a slot (None: the fixed ones) by path, sharing the memory; bfloat16 as uint16."""
+        """The tensors of a slot (None: the fixed ones) by path, as they are now; bfloat16 as uint16."""
+        ...
+
+    def write(self, slot: int | None, values: Mapping[str, NDArray[Any]]) -> None:
+        """Put values into the tensors of a slot (None: the fixed ones)."""
         ...
 
     def poison(self, slots: Sequence[int]) -> None:

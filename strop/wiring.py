@@ -104,7 +104,7 @@ def find_kind(name: str | None, device: str | None = None) -> TargetKind:
     if not fitting:
         where = f" for a model on {device}" if device else ""
         raise NotSupported(f"There is no target{where}. This machine has: {known}.")
-    return min(fitting, key=lambda kind: (kind.device == "cpu", kind.name))
+    return min(fitting, key=lambda kind: (kind.device == "cpu", kind.generic, kind.name))
 
 
 def calibrated(kind: TargetKind, settings: Settings, say: Say = silent, *, again: bool = False) -> Target:

@@ -169,7 +169,7 @@ class Court:
 
     def device(self) -> AbstractContextManager[None]:
         """Exclusive use of the device: around what runs on it, never around what only builds."""
-        return self.wall.device_lock(self.target.device)
+        return self.wall.device_lock(self.target.lock)
 
     def open(self, child: ChildPort) -> None:
         """Have a child load the workload's code under the contract."""
@@ -206,7 +206,7 @@ class Court:
         values = self.parameters(draw)
         if self._delivered.get(id(child)) == draw:
             return None
-        fill(child.given.views(None), values)
+        child.given.write(None, values)
         reply = child.ask(Deliver(), Delivered, self.timeouts.run_s)
         self._delivered[id(child)] = draw
         return reply
@@ -228,14 +228,14 @@ class Court:
     def expect(self, inputs: Arrays, draw: int) -> Arrays:
         """The workload's results in double precision."""
         self.deliver(self.reference, draw)
-        fill(self.reference.given.views(0), inputs)
+        self.reference.given.write(0, inputs)
         self.reference.ask(Expect(slot=0), Done, self.timeouts.gold_s)
         return snapshot_of(self.reference, 0)
 
     def perturb(self, inputs: Arrays, draw: int) -> Arrays:
         """The workload's results after one honest rounding of everything."""
         self.deliver(self.reference, draw)
-        fill(self.reference.given.views(0), inputs)
+        self.reference.given.write(0, inputs)
         self.reference.ask(Perturb(slot=0, seed=secrets.randbits(31)), Done, self.timeouts.gold_s)
         return snapshot_of(self.reference, 0)
 
@@ -331,8 +331,8 @@ def blame(what: str, evidence: CrashEvidence) -> BadWorkload | WorkloadInconclus
 def run_once(court: Court, child: ChildPort, inputs: Arrays, draw: int) -> Arrays:
     """One plain run of a trusted child on ``inputs``."""
     court.deliver(child, draw)
-    fill(child.given.views(0), inputs)
-    fill(child.given.views(1), court.other_inputs)
+    child.given.write(0, inputs)
+    child.given.write(1, court.other_inputs)
     child.made.poison([0])
     child.ask(Run(slot=0), Ran, court.timeouts.run_s)
     return snapshot_of(child, 0)
@@ -346,12 +346,6 @@ def snapshot_of(child: ChildPort, slot: int) -> Arrays:
 def copied(arrays: Mapping[str, NDArray[Any]]) -> Arrays:
     """Private copies."""
     return {path: np.array(array, copy=True) for path, array in arrays.items()}
-
-
-def fill(into: Mapping[str, NDArray[Any]], values: Mapping[str, NDArray[Any]]) -> None:
-    """Copy values into lent memory."""
-    for path, array in into.items():
-        array[...] = values[path]
 
 
 def finite(arrays: Mapping[str, NDArray[Any]]) -> bool:

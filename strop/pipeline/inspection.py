@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from strop.pipeline.court import Arrays, Court, Gold, fill
+from strop.pipeline.court import Arrays, Court, Gold
 from strop.ports import ChildPort
 from strop.records.evidence import InterfaceEvidence
 from strop.records.workload import Leaf
@@ -17,8 +17,8 @@ from strop.wire.messages import Ran, Run
 def inspect_interface(court: Court, child: ChildPort, gold: Gold, missing: tuple[str, ...]) -> InterfaceEvidence:
     """Run once on a case's inputs; compare what came back and what was touched with what the reference does."""
     description = court.description
-    fill(child.given.views(0), gold.inputs)
-    fill(child.given.views(1), court.other_inputs)
+    child.given.write(0, gold.inputs)
+    child.given.write(1, court.other_inputs)
     child.made.poison([0, 1])
     # The other slot first: only a call that had a predecessor can be caught handing back the same memory again.
     child.ask(Run(slot=1), Ran, court.timeouts.run_s)

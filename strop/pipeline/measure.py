@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 
-from strop.pipeline.court import Arrays, Court, Gold, fill, owned
+from strop.pipeline.court import Arrays, Court, Gold, owned
 from strop.pipeline.slots import Supply, slots_for, supply
 from strop.pipeline.values import errors_as_needed
 from strop.ports import ChildPort
@@ -37,7 +37,7 @@ class Lane:
     def block(self, contents: Sequence[Arrays], timeout_s: float) -> int:
         """Time one round on these contents; nanoseconds."""
         for slot, arrays in enumerate(contents):
-            fill(self.child.given.views(slot), arrays)
+            self.child.given.write(slot, arrays)
         self.child.made.poison(range(self.slots))
         with owned(self.child):
             return self.child.time_calls(self.slots, timeout_s)

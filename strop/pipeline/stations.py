@@ -78,7 +78,7 @@ class LocalStations:
 
     def device_seconds_s(self) -> float:
         """For how long the device's lock was held so far."""
-        return self.wall.held_s(self.target.device)
+        return self.wall.held_s(self.target.lock)
 
     def recall(self, what: Described | Admitted | Captured | BaselinesMeasured | Profiled | CatalogueAsked) -> None:
         """Take over what an earlier sitting of the run found out, instead of finding it out again."""

@@ -13,7 +13,7 @@ from strop.checks import SHELF
 from strop.checks._base import Check, Rules
 from strop.errors import ChildFault
 from strop.pipeline.cases import Plan
-from strop.pipeline.court import Arrays, Court, Gold, fill, snapshot_of
+from strop.pipeline.court import Arrays, Court, Gold, snapshot_of
 from strop.pipeline.inspection import inspect_interface
 from strop.pipeline.layouts import made_leaves
 from strop.pipeline.values import errors_as_needed
@@ -227,8 +227,8 @@ def _ratio(court: Court, child: ChildPort, candidate: Candidate, plan: Plan, cas
 def answer(court: Court, child: ChildPort, gold: Gold, stage: Stage, factor: float) -> ValuesEvidence:
     """Have the candidate's child run one case and turn what it left into error figures; see ``errors_as_needed``."""
     court.deliver(child, gold.case.parameters_draw)
-    fill(child.given.views(0), gold.inputs)
-    fill(child.given.views(1), court.other_inputs)
+    child.given.write(0, gold.inputs)
+    child.given.write(1, court.other_inputs)
     child.made.poison([0, 1])
     child.ask(Run(slot=0, circumstance=gold.case.circumstance), Ran, court.timeouts.run_s)
     got = snapshot_of(child, 0)
@@ -242,10 +242,10 @@ def ask_user(court: Court, gold: Gold, got: Arrays) -> bool:
     they came from.
     """
     court.deliver(court.reference, gold.case.parameters_draw)
-    fill(court.reference.given.views(0), gold.inputs)
+    court.reference.given.write(0, gold.inputs)
     kinds = {leaf.path: leaf.tensor.dtype for leaf in made_leaves(court.description)}
-    for path, array in court.reference.made.views(0).items():
-        array[...] = as_float64(got[path], kinds[path]) if kinds[path] is DType.BFLOAT16 else got[path]
+    wide = {path: as_float64(got[path], kind) if kind is DType.BFLOAT16 else got[path] for path, kind in kinds.items()}
+    court.reference.made.write(0, wide)
     return court.reference.ask(Accept(slot=0), Accepted, court.timeouts.gold_s).accepted
 
 

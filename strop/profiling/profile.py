@@ -24,9 +24,15 @@ from strop.profiling.cost import Cost, is_product, region_cost
 from strop.profiling.eager import Operator, dtype_of, kind_of, metered, nodes_in_order, pair_operators
 from strop.profiling.trace import Span, plain_call_ns, trace_calls
 from strop.records.graph import CompiledKernel, CompilerOutput, KernelKind
+from strop.records.tensor import HOST
 from strop.wire.messages import KernelSample, ProfileReply
 
-KERNEL_RANGES: Mapping[str, object] = {"cpp.enable_kernel_profile": True, "profiler_mark_wrapper_call": True}
+KERNEL_RANGES: Mapping[str, object] = {
+    "cpp.enable_kernel_profile": True,
+    "profiler_mark_wrapper_call": True,
+    # Kernels that a graph launches leave no range of their own.
+    "triton.cudagraphs": False,
+}
 """Inductor options under which a program must be compiled for its profile: kernels then leave ranges in the trace."""
 
 # What these options write into a generated kernel: the range, and the header that declares it.
@@ -67,6 +73,7 @@ def profile_calls(
     calls: int,
     outputs: Sequence[CompilerOutput] = (),
     graphs: Mapping[str, GraphModule] | None = None,
+    device: str = HOST,
 ) -> ProfileReply:
     """Profile ``calls`` calls of ``call``, which takes no arguments and returns when its work has ended.
 
@@ -75,7 +82,8 @@ def profile_calls(
         programs. calls: how many calls are traced. outputs: what the compiler made, one per graph in the order of
         compilation; empty for eager code. graphs: the captured graphs by id, with the shapes that capture left on
         their nodes; kernels whose graph is not
-            among them come back without bytes and operations.
+            among them come back without bytes and operations. device: where it runs; kernels are given that device's
+            time.
 
     Times are medians over the traced calls, and totals over all launches of one call. ``call_ns`` is the median time
     of a call with no profiler running; where the profiler's own cost makes the kernels add up to more than that, they
@@ -85,7 +93,7 @@ def profile_calls(
     """
     graphs = graphs or {}
     call_ns = plain_call_ns(call, calls)
-    traces = trace_calls(call, calls)
+    traces = trace_calls(call, calls, device)
     book = _Book(outputs, graphs)
     for number, trace in enumerate(traces):
         book.start_call(number)

@@ -33,8 +33,8 @@ class Ceilings(Record):
 class Target(Record):
     """A device as the other rooms see it: no room but this shelf says ``cuda`` or ``cpu``.
 
-    ``same_modes`` pairs modes of ``torch.compile`` that give the same code here: the first is the
-    second by another name.
+    ``same_modes`` pairs modes of ``torch.compile`` that give the same code here: the first is the second by another
+    name. ``identity`` tells this very device from others (a GPU's UUID); empty where the kind says it all.
     """
 
     name: str
@@ -45,6 +45,12 @@ class Target(Record):
     ceilings: Ceilings
     threads: int = 1
     same_modes: tuple[tuple[str, str], ...] = ()
+    identity: str = ""
+
+    @property
+    def lock(self) -> str:
+        """The name under which this device is locked across processes."""
+        return f"{self.device}-{self.identity}" if self.identity else self.device
 
     @property
     def last_level_cache_bytes(self) -> int:

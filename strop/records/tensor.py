@@ -7,6 +7,8 @@ from enum import StrEnum
 
 from strop.records._base import Record
 
+HOST = "cpu"
+
 
 class DType(StrEnum):
     """Element types, named as torch names them."""
@@ -71,7 +73,12 @@ class TensorSpec(Record):
     shape: tuple[Dim, ...]
     dtype: DType
     stride: tuple[Dim, ...] | None = None
-    device: str = "cpu"
+    device: str = HOST
+
+    @property
+    def on_host(self) -> bool:
+        """True when it lies in the machine's own memory, where every process can map it."""
+        return self.device == HOST
 
     @property
     def elements(self) -> int:

@@ -1,5 +1,5 @@
 """Memory that the parent owns and lends to one child: poisoned, guarded, and impossible to shrink under the parent's
-feet.
+feet. Where tensors lie on a device the child maps a twin there, and this side keeps both in step.
 """
 
 from __future__ import annotations
@@ -8,14 +8,17 @@ import fcntl
 import mmap
 import os
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from strop.errors import InternalFault
+from strop.sandbox.device_memory import DeviceMemory, is_on_device
 from strop.sandbox.poison import Poison, count_unwritten, fill
+from strop.targets._cuda_driver import CudaError
 from strop.wire.arrays import views
 from strop.wire.layout import Layout
 
@@ -24,7 +27,7 @@ _EMPTY = Layout(fixed=(), fixed_bytes=0, slot=(), slot_bytes=0, slots=0)
 
 
 class ArenaSpoiled(RuntimeError):
-    """The memory file could not be given its size: the child tampered with it, or memory is exhausted."""
+    """The memory could not be lent: the child tampered with its file, or memory is exhausted, here or on the device."""
 
 
 class Arena:
@@ -43,10 +46,21 @@ class Arena:
         self._rng = np.random.Generator(np.random.PCG64(secrets.randbits(128)))
         self._poison: dict[int, Poison] = {}
         self._guards: dict[int | None, tuple[NDArray[np.int64], Bytes]] = {}
+        self._stopped: Bytes = np.zeros(0, np.uint8)
+        self._twin: DeviceMemory | None = None
+        self._changed: set[int | None] = set()
+        self._newer: set[int | None] = set()
+
+    @property
+    def handle(self) -> bytes:
+        """By what the child maps the twin on the device; empty where the memory file is what it maps."""
+        return self._twin.handle if self._twin is not None else b""
 
     @property
     def bytes(self) -> Bytes:
-        """The whole arena, sharing the memory."""
+        """The whole arena as it is now; where no device is involved it shares the memory."""
+        for place in tuple(self._newer):
+            self._fetch(place)
         return self._bytes
 
     def resize(self, layout: Layout) -> None:
@@ -65,12 +79,21 @@ class Arena:
         self.layout = layout
         self._poison.clear()
         self._guards.clear()
-        for place in (None, *range(layout.slots)):
+        self._renew_twin()
+        for place in self._places():
             self._renew_guards(place)
 
     def views(self, slot: int | None) -> dict[str, NDArray[Any]]:
-        """The tensors of a slot (None: the fixed ones) by path, sharing the memory; bfloat16 as uint16."""
+        """The tensors of a slot (None: the fixed ones) by path, as they are now; bfloat16 as uint16."""
+        self._fetch(slot)
         return views(self._bytes, self.layout, slot)
+
+    def write(self, slot: int | None, values: Mapping[str, NDArray[Any]]) -> None:
+        """Put values into the tensors of a slot (None: the fixed ones): all of them are written."""
+        self._newer.discard(slot)
+        for path, array in views(self._bytes, self.layout, slot).items():
+            array[...] = values[path]
+        self._changed.add(slot)
 
     def poison(self, slots: Sequence[int]) -> None:
         """Fill these slots' tensors with bits of NaNs (integers: random bits), new ones for each call, and renew
@@ -92,7 +115,7 @@ class Arena:
         poison = self._poison.get(slot)
         if poison is None:
             raise InternalFault(f"Slot {slot} was searched for poison before it was poisoned; please report this.")
-        source = self._bytes if of is None else of
+        source = self.bytes if of is None else of
         return {
             span.path: count_unwritten(
                 source[start : start + span.extent_bytes], span.tensor, poison.tile(span.tensor.dtype)
@@ -104,29 +127,102 @@ class Arena:
         """False when a byte between the tensors changed since it was last renewed; ``of`` a snapshot, or else of the
         memory as it is now.
         """
-        source = self._bytes if of is None else of
+        source = self.bytes if of is None else of
         return all(np.array_equal(source[where], expected) for where, expected in self._guards.values())
 
     def snapshot(self, into: Bytes | None = None) -> Bytes:
         """A private copy of the whole arena, in ``into`` where that is given."""
-        if into is None:
-            return self._bytes.copy()
-        np.copyto(into, self._bytes)
+        into = np.empty_like(self._bytes) if into is None else into
+        if self._twin is not None:
+            self._twin.pull(into, 0, self._bytes.size)
+        else:
+            np.copyto(into, self._bytes)
         return into
+
+    def push(self) -> None:
+        """Bring what was written here to the device; nothing to do where there is none.
+
+        Raises:
+            ArenaSpoiled: the driver refused.
+        """
+        if self._twin is not None and self._changed:
+            with _explained():
+                for place in sorted(self._changed, key=lambda each: -1 if each is None else each):
+                    self._twin.push(self._bytes, *self._bounds(place))
+        self._changed.clear()
+
+    def ran(self) -> None:
+        """The child may have written everywhere: what lies on the device is now newer than what is here."""
+        if self._twin is not None:
+            self._newer = set(self._places())
+
+    def prepare_stop(self) -> None:
+        """Take the memory for ``stop``, and touch every page of it: no clock shall pay for that."""
+        if self._stopped.size != self._bytes.size:
+            self._stopped = np.zeros_like(self._bytes)
+            self._stopped.fill(1)
+        if self._twin is not None:
+            with _explained():
+                self._twin.prepare_aside()
+
+    def stop(self) -> None:
+        """Copy everything as it is at this moment; ``stopped`` returns it. For use while a clock is running."""
+        if self._twin is not None:
+            self._twin.keep_aside()
+        else:
+            np.copyto(self._stopped, self._bytes)
+
+    def stopped(self) -> Bytes:
+        """The copy that the last ``stop`` took; the next one overwrites it."""
+        if self._twin is not None:
+            self._twin.pull_aside(self._stopped)
+        return self._stopped
 
     def close(self) -> None:
         """Let go of the file; the pages live on while somebody still holds a view."""
         if self.descriptor >= 0:
             os.close(self.descriptor)
             self.descriptor = -1
+        if self._twin is not None:
+            self._twin.close()
+            self._twin = None
         self._bytes = np.zeros(0, np.uint8)
         self.layout = _EMPTY
+
+    def _fetch(self, place: int | None) -> None:
+        """Bring one area here if it is newer on the device."""
+        if place in self._newer and self._twin is not None:
+            self._twin.pull(self._bytes, *self._bounds(place))
+            self._newer.discard(place)
+
+    def _places(self) -> tuple[int | None, ...]:
+        return (None, *range(self.layout.slots))
+
+    def _bounds(self, place: int | None) -> tuple[int, int]:
+        """Where one area begins and ends."""
+        if place is None:
+            return 0, self.layout.fixed_bytes
+        start = self.layout.slot_start(place)
+        return start, start + self.layout.slot_bytes
+
+    def _renew_twin(self) -> None:
+        size = self._bytes.size
+        if self._twin is not None and (self._twin.size_bytes != size or not is_on_device(self.layout)):
+            self._twin.close()
+            self._twin = None
+        if self._twin is None and is_on_device(self.layout):
+            with _explained():
+                self._twin = DeviceMemory(size)
+        self._newer.clear()
+        self._changed = set(self._places())
 
     def _renew_guards(self, place: int | None) -> None:
         where = _guard_positions(self.layout, place)
         expected = self._rng.integers(0, 256, where.size, np.uint8)
         self._bytes[where] = expected
         self._guards[place] = (where, expected)
+        self._changed.add(place)
+        self._newer.discard(place)
 
 
 def _guard_positions(layout: Layout, place: int | None) -> NDArray[np.int64]:
@@ -141,3 +237,12 @@ def _guard_positions(layout: Layout, place: int | None) -> NDArray[np.int64]:
         at = begin + span.extent_bytes
     gaps.append(np.arange(at, stop, dtype=np.int64))
     return np.concatenate(gaps)
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    """The driver's refusal as a fault of the memory that was to be lent."""
+    try:
+        yield
+    except CudaError as error:
+        raise ArenaSpoiled(str(error)) from error

@@ -59,7 +59,6 @@ class Child:
         self._process = process
         self._fault: ChildFault | None = None
         self._is_asked = False
-        self._stopped: NDArray[np.uint8] = np.zeros(0, np.uint8)
 
     @property
     def given(self) -> Arena:
@@ -80,8 +79,10 @@ class Child:
         default = _STAGES.get(type(request), Stage.BUILD)
         with self._putting_down(self.stage or default, f"'{request.ask}'", timeout_s):
             deadline = Deadline.after(timeout_s)
+            self._push()
             self._process.channel.send_frame(Frame(FrameKind.RECORD, encode(request)), deadline)
             frame = self._process.channel.receive(deadline)
+            self._ran()
             if frame.kind is not FrameKind.RECORD:
                 raise FrameError(f"a {frame.kind.name} frame came where an answer was due")
             return self._understood(answer, frame.body, self.stage or default)
@@ -94,7 +95,10 @@ class Child:
             self._process.watch.lent_bytes = given.total_bytes + made.total_bytes
             self.given.resize(given)
             self.made.resize(made)
-        self.ask(say.Map(given=given, made=made), say.Done, MAP_TIMEOUT_S)
+        request = say.Map(
+            given=given, made=made, given_handle=self.given.handle.hex(), made_handle=self.made.handle.hex()
+        )
+        self.ask(request, say.Done, MAP_TIMEOUT_S)
 
     def time_calls(self, calls: int, timeout_s: float) -> int:
         """Nanoseconds on the monotonic clock from "go" to the end of our own copy of ``made``; ``stopped`` returns
@@ -103,22 +107,21 @@ class Child:
         Raises:
             ChildFault: as for ``ask``.
         """
-        if self._stopped.size != self.made.bytes.size:
-            self._stopped = np.zeros_like(self.made.bytes)
-            # Touch every page now: the clock must not pay for them.
-            self._stopped.fill(1)
         go = pack(Frame(FrameKind.GO, GO.pack(calls)))
         channel, made = self._process.channel, self.made
         with (
             self._putting_down(self.stage or Stage.TIME, f"{calls} timed calls", timeout_s),
             self._process.watch.quiet(),
         ):
+            made.prepare_stop()
+            self._push()
             deadline = Deadline.after(timeout_s)
             began_ns = time.monotonic_ns()
             channel.send(go, deadline)
             frame = channel.receive(deadline)
-            made.snapshot(self._stopped)
+            made.stop()
             ended_ns = time.monotonic_ns()
+            self._ran()
             if frame.kind is FrameKind.RECORD:
                 self._understood(say.Raised, frame.body, self.stage or Stage.TIME)
             if frame.kind is not FrameKind.DONE or frame.body:
@@ -127,7 +130,7 @@ class Child:
 
     def stopped(self) -> NDArray[np.uint8]:
         """The copy of ``made`` that the last ``time_calls`` took as its clock stopped; the next one overwrites it."""
-        return self._stopped
+        return self.made.stopped()
 
     def log_tail(self) -> str:
         """The end of what the child printed."""
@@ -136,6 +139,14 @@ class Child:
     def close(self) -> None:
         """End the child, everything that it started, and what it was lent; idempotent."""
         self._process.end(in_peace=not self._is_asked and self._fault is None)
+
+    def _push(self) -> None:
+        self.given.push()
+        self.made.push()
+
+    def _ran(self) -> None:
+        self.given.ran()
+        self.made.ran()
 
     def _understood(self, answer: type[Reply], body: bytes, stage: Stage) -> Reply:
         """The answer, unless it is the news that the code behind the wall raised."""

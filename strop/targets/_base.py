@@ -16,6 +16,8 @@ class TargetKind(Shelved):
     name: ClassVar[str]
     summary: ClassVar[str]
     device: ClassVar[str]
+    generic: ClassVar[bool] = False
+    """True for a kind that stands in where no other fits."""
     languages: ClassVar[tuple[str, ...]]
     source: ClassVar[str]
     """Where the figures in the file come from."""

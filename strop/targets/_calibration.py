@@ -35,7 +35,7 @@ def measure_apart(name: str, threads: int) -> Ceilings:
     package = str(Path(__file__).resolve().parents[2])
     environment = {
         **os.environ,
-        "PYTHONPATH": package,
+        "PYTHONPATH": os.pathsep.join((package, *filter(None, [os.environ.get("PYTHONPATH")]))),
         "OMP_NUM_THREADS": str(threads),
         "MKL_NUM_THREADS": str(threads),
     }

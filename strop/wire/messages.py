@@ -69,10 +69,14 @@ class Load(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Map(Record):
-    """Map both arenas; their files have their final size and cannot be resized."""
+    """Map both arenas; their files have their final size and cannot be resized. Where tensors lie on a device, the
+    handle (hexadecimal) names the memory there that is mapped instead.
+    """
 
     given: Layout
     made: Layout
+    given_handle: str = ""
+    made_handle: str = ""
     ask: Literal["map"] = "map"
 
 

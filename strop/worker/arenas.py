@@ -4,23 +4,37 @@ from __future__ import annotations
 
 import mmap
 import os
+from collections.abc import Callable
 
 import torch
 
 from strop.errors import InternalFault
+from strop.targets._devices import lent_tensor, open_lent
 from strop.wire.layout import Layout, Span
 from strop.worker.tensors import torch_dtype
+
+Flat = Callable[[torch.dtype, int, int], torch.Tensor]
+"""A one-dimensional tensor of a type, of so many elements, from so many bytes behind the arena's start."""
+
+
+def arena(descriptor: int, layout: Layout, handle: str) -> Arena:
+    """Map an arena: the memory on the device that ``handle`` names, else the file."""
+    if handle:
+        address = open_lent(bytes.fromhex(handle))
+        return Arena(layout, lambda dtype, count, start: lent_tensor(address + start, dtype, count))
+    held = os.fstat(descriptor).st_size
+    if held < layout.total_bytes:
+        raise InternalFault(f"An arena holds {held} bytes, its layout needs {layout.total_bytes}.")
+    memory = mmap.mmap(descriptor, layout.total_bytes, flags=mmap.MAP_SHARED)
+    return Arena(layout, lambda dtype, count, start: torch.frombuffer(memory, dtype=dtype, count=count, offset=start))
 
 
 class Arena:
     """One mapped arena; ``fixed`` and the slots are dictionaries of tensors by path."""
 
-    def __init__(self, descriptor: int, layout: Layout) -> None:
-        held = os.fstat(descriptor).st_size
-        if held < layout.total_bytes:
-            raise InternalFault(f"An arena holds {held} bytes, its layout needs {layout.total_bytes}.")
+    def __init__(self, layout: Layout, flat: Flat) -> None:
         self.layout = layout
-        self._memory = mmap.mmap(descriptor, layout.total_bytes, flags=mmap.MAP_SHARED)
+        self._flat = flat
         self.fixed = self._views(None)
         self._slots = [self._views(slot) for slot in range(layout.slots)]
 
@@ -42,9 +56,9 @@ class Arena:
         dtype = torch_dtype(span.tensor.dtype)
         shape = [dim if isinstance(dim, int) else dim.low for dim in span.tensor.shape]
         if span.extent_bytes == 0:
-            return torch.empty(shape, dtype=dtype)
+            return torch.empty(shape, dtype=dtype, device=span.tensor.device)
         count = span.extent_bytes // span.tensor.dtype.item_bytes
-        flat = torch.frombuffer(self._memory, dtype=dtype, count=count, offset=start)
+        flat = self._flat(dtype, count, start)
         if span.tensor.stride is None:
             return flat.view(shape)
         return flat.as_strided(shape, [step if isinstance(step, int) else step.low for step in span.tensor.stride])

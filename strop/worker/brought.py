@@ -25,6 +25,7 @@ class Brought:
     ``draw`` is the workload's own generator of inputs; ``varies`` is False when it has but one set of them. ``takes``
     is what is called with them (for its signature). ``init`` is what a replacement of the module is constructed with.
     ``live`` means that the module was in use when it was handed over: the modes of its submodules are its owner's.
+    What ``moves`` is made on the host and put on the workload's device; the rest must be made there.
     """
 
     build: Callable[[], torch.nn.Module]
@@ -37,6 +38,7 @@ class Brought:
     accept: Callable[[Any, Any], Any] | None = None
     mode: Mode | None = None
     live: bool = False
+    moves: bool = True
     notes: tuple[str, ...] = ()
 
 

@@ -72,7 +72,7 @@ def _elsewhere(tensor: torch.Tensor) -> torch.Tensor:
     if not tensor.numel():
         return tensor.clone()
     reach = sum((size - 1) * step for size, step in zip(tensor.shape, tensor.stride(), strict=True)) + 1
-    storage = torch.empty(reach + _OFFSET_ELEMENTS, dtype=tensor.dtype)
+    storage = torch.empty(reach + _OFFSET_ELEMENTS, dtype=tensor.dtype, device=tensor.device)
     return storage.as_strided(tensor.shape, tensor.stride(), _OFFSET_ELEMENTS).copy_(tensor)
 
 
@@ -121,7 +121,7 @@ def _after_collection(session: Session, slot: int) -> Outcome:
     inputs = session.given.slot(slot)
     places = [*inputs.values(), *session.made.slot(slot).values()]
     litter = [
-        torch.full(tensor.shape, torch.nan, dtype=tensor.dtype)
+        torch.full(tensor.shape, torch.nan, dtype=tensor.dtype, device=tensor.device)
         for tensor in places
         if tensor.dtype.is_floating_point
         for _ in range(_LITTER_TENSORS)

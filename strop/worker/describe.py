@@ -13,7 +13,7 @@ from strop.errors import BadWorkload
 from strop.records.workload import Description, Leaf
 from strop.worker.calls import argument_names
 from strop.worker.domains import declared_domains, learn_domains
-from strop.worker.draws import own_draw
+from strop.worker.draws import on_the_host, own_draw
 from strop.worker.guard import Blamed
 from strop.worker.leaves import Tree, flatten, left_behind
 from strop.worker.modes import seeded
@@ -130,16 +130,17 @@ def _has_nan(tensor: torch.Tensor) -> bool:
 
 
 def _own_draws(opened: Opened) -> tuple[list[Tensors], tuple[str, ...]]:
+    sample = on_the_host(opened.sample)
     if not opened.brought.varies:
-        return [opened.sample], ("The workload brings one set of inputs; own draws are permutations of its values.",)
-    return [opened.sample, *(own_draw(opened, seed) for seed in range(1, OWN_DRAWS))], ()
+        return [sample], ("The workload brings one set of inputs; own draws are permutations of its values.",)
+    return [sample, *(own_draw(opened, seed) for seed in range(1, OWN_DRAWS))], ()
 
 
 def _copes(opened: Opened, inputs: Tensors) -> bool:
     """Whether the workload answers without raising and without NaN."""
     module = opened.module
     buffers = snapshot(module)
-    copies = {path: private(tensor) for path, tensor in inputs.items()}
+    copies = {path: private(tensor).to(opened.workload.device) for path, tensor in inputs.items()}
     try:
         with seeded(_SEED):
             raw = opened.call(module, copies)

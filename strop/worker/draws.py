@@ -29,22 +29,27 @@ _SMALLEST = 1e-40
 
 
 def own_draw(opened: Opened, seed: int) -> dict[str, torch.Tensor]:
-    """The workload's own generator under ``seed``; with one set of inputs, a permutation of each tensor's values.
+    """The workload's own generator under ``seed``, on the host; with one set of inputs, those.
 
     Raises:
         BadWorkload: it never again returned the shapes of its first draw.
         Blamed: it raises.
     """
     if not opened.brought.varies:
-        return dict(opened.sample)
+        return on_the_host(opened.sample)
     with seeded(seed):
         for _ in range(ATTEMPTS):
             shape, tensors = flatten_call(opened.brought.draw())
             if shape.paths == opened.shape.paths and _same_shapes(tensors, opened.sample):
-                return tensors
+                return on_the_host(tensors)
     raise BadWorkload(
         "The inputs have other shapes from draw to draw: return the same shapes every time, one workload per shape."
     )
+
+
+def on_the_host(tensors: Tensors) -> dict[str, torch.Tensor]:
+    """The same in the machine's own memory, where every device's numbers are drawn."""
+    return {path: tensor.cpu() for path, tensor in tensors.items()}
 
 
 def _same_shapes(tensors: Tensors, sample: Tensors) -> bool:

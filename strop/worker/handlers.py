@@ -11,6 +11,7 @@ import torch
 from strop.errors import InternalFault
 from strop.records.evidence import Circumstance, Stage
 from strop.targets._arithmetic import set_math_modes
+from strop.targets._devices import synchronise
 from strop.wire.messages import (
     Accept,
     Accepted,
@@ -72,6 +73,7 @@ def play(session: Session, calls: int) -> ReplyMessage:
 
     def work() -> ReplyMessage:
         session.round.play(calls)
+        synchronise(session.opened.workload.device)
         session.has_run = True
         return _DONE
 
@@ -119,7 +121,7 @@ def _load(session: Session, request: Load) -> Loaded:
 
 
 def _map(session: Session, request: Map) -> Done:
-    session.map(request.given, request.made)
+    session.map(request)
     return _DONE
 
 
@@ -128,7 +130,7 @@ def _draw_parameters(session: Session, request: DrawParameters) -> Done:
     with torch.no_grad():
         for path, place in session.given.fixed.items():
             place.copy_(drawn[path])
-    return _DONE
+    return _settled(session)
 
 
 def _draw_inputs(session: Session, request: DrawInputs) -> Done:
@@ -137,6 +139,12 @@ def _draw_inputs(session: Session, request: DrawInputs) -> Done:
     with torch.no_grad():
         for path, place in session.given.slot(request.slot).items():
             place.copy_(drawn[path])
+    return _settled(session)
+
+
+def _settled(session: Session) -> Done:
+    """Done, when the device has done it too: the parent reads the arena next."""
+    synchronise(session.opened.workload.device)
     return _DONE
 
 
@@ -145,6 +153,7 @@ def _deliver(session: Session, request: Deliver) -> Delivered:
         # The reference reads parameters from the arena itself, each time that it answers.
         return Delivered(matched_by="name")
     done = deliver(session.opened, session.runner, session.given.fixed)
+    synchronise(session.opened.workload.device)
     if session.is_mapped:
         session.round  # noqa: B018 - laid out now, because the next message may start the clock
     return Delivered(matched_by=done.matched_by, missing=done.missing, setup_s=done.setup_s)
@@ -153,16 +162,17 @@ def _deliver(session: Session, request: Deliver) -> Delivered:
 def _expect(session: Session, request: Expect) -> Done:
     answer = session.oracle.answer(session.given.fixed, session.given.slot(request.slot))
     write_answer(answer, session.made.slot(request.slot))
-    return _DONE
+    return _settled(session)
 
 
 def _perturb(session: Session, request: Perturb) -> Done:
     perturb(session, request.slot, request.seed)
-    return _DONE
+    return _settled(session)
 
 
 def _run(session: Session, request: Run) -> Ran:
     ran = run(session, request)
+    synchronise(session.opened.workload.device)
     session.has_run = True
     return ran
 

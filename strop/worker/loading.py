@@ -6,8 +6,10 @@ import gc
 
 from strop.records.candidate import CompiledForm, Form
 from strop.records.target import Target
+from strop.targets._devices import synchronise
 from strop.worker.forms import SHELF
 from strop.worker.forms._base import call_once
+from strop.worker.guard import foreign
 from strop.worker.modes import seeded
 from strop.worker.opened import Opened
 from strop.worker.runner import Runner
@@ -30,6 +32,8 @@ def load(opened: Opened, form: Form, target: Target) -> Runner:
     with seeded(_SEED):
         for _ in range(WARM_UP_CALLS):
             runner.last_result = call_once(opened, runner)
+            with foreign(runner.who, runner.doing):
+                synchronise(opened.workload.device)
     if runner.again is None:
         runner.again = lambda: load(opened, form, target)
     gc.collect()

@@ -14,7 +14,7 @@ _RESET_PEAK = "5"
 RESOLUTION_BYTES = 1 << 20
 
 
-def peak_bytes(call: Callable[[], object]) -> int:
+def host_peak_bytes(call: Callable[[], object]) -> int:
     """Highest resident memory while ``call`` runs, less the resident memory before it; pages are what is counted.
 
     Less than a megabyte cannot be told from the allocator's own coming and going, and counts as nothing.

@@ -79,7 +79,7 @@ class Opened:
 
 def open_workload(workload: Workload, contract: Contract, construct_seed: int, brought: Brought) -> Opened:
     """Take the first sample and settle the structure of calls."""
-    shape, sample, _ = first_sample(brought)
+    shape, sample, _ = first_sample(brought, workload.device)
     return Opened(
         workload=workload,
         contract=contract,

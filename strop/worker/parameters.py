@@ -26,7 +26,7 @@ def draw_parameters(opened: Opened, seed: int, draw: int) -> dict[str, torch.Ten
     (ICCV 2015). Running means and variances move too; counters and tables keep their values.
     """
     module = opened.module
-    named = {name: each.detach().clone() for name, each in (*module.named_parameters(), *module.named_buffers())}
+    named = {name: each.detach().cpu().clone() for name, each in (*module.named_parameters(), *module.named_buffers())}
     if draw == 0:
         return named
     generator = torch.Generator().manual_seed(seed)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from strop.errors import InternalFault
-from strop.wire.layout import Layout
-from strop.wire.messages import ChildRole
-from strop.worker.arenas import Arena
+from strop.wire.messages import ChildRole, Map
+from strop.worker.arenas import Arena, arena
 from strop.worker.describe import Reference, describe
 from strop.worker.gold import Oracle
 from strop.worker.leaves import tensors_in
@@ -116,9 +115,9 @@ class Session:
         self.watch.remember(tensors_in(runner.last_result, "out"))
         runner.last_result = None
 
-    def map(self, given: Layout, made: Layout) -> None:
+    def map(self, request: Map) -> None:
         """Map both arenas; views into earlier ones end with their last user."""
         self._round = None
         self.has_run = False
-        self._given = Arena(self.given_descriptor, given)
-        self._made = Arena(self.made_descriptor, made)
+        self._given = arena(self.given_descriptor, request.given, request.given_handle)
+        self._made = arena(self.made_descriptor, request.made, request.made_handle)

@@ -38,6 +38,7 @@ def load_program(source: WorkloadSource) -> Brought:
         build=lambda: _program_module(path),
         draw=lambda: call,
         varies=False,
+        moves=False,
         notes=(f"{path.name} runs in the mode in which it was exported.",),
     )
 
@@ -66,6 +67,7 @@ def load_live(source: WorkloadSource) -> Brought:
         takes=getattr(module, "forward", module),
         varies=False,
         live=True,
+        moves=False,
     )
 
 

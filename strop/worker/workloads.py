@@ -12,6 +12,7 @@ import torch
 
 from strop.errors import BadWorkload, NotSupported
 from strop.records.workload import Mode, SourceKind, Workload, WorkloadSource
+from strop.targets._devices import is_usable, on_host
 from strop.worker.brought import Brought
 from strop.worker.factory_source import load_factory
 from strop.worker.file_source import load_file
@@ -51,12 +52,8 @@ def load_workload(workload: Workload, construct_seed: int) -> Brought:
 
 
 def _check_device(device: str) -> None:
-    kind = torch.device(device).type
-    if kind == "cpu":
-        return
-    if kind == "cuda" and not torch.cuda.is_available():
+    if not is_usable(device):
         raise BadWorkload(f"The workload asks for {device}, and torch sees no such device here: use device cpu.")
-    raise NotSupported(f"Workers run on the CPU alone so far, and this workload asks for {device}: use device cpu.")
 
 
 def _check_digest(source: WorkloadSource) -> None:
@@ -88,6 +85,8 @@ def build_module(brought: Brought, mode: Mode, device: str, construct_seed: int)
     """
     with seeded(construct_seed):
         module = brought.build()
+    if brought.moves and not on_host(device):
+        module = module.to(device)
     set_mode(module, mode, live=brought.live)
     _check_placement(module, device)
     return module
@@ -122,8 +121,8 @@ def _check_placement(module: torch.nn.Module, device: str) -> None:
         raise BadWorkload(f"The module's parameters are on {devices[0]}, the workload runs on {wanted}: move it there.")
 
 
-def first_sample(brought: Brought) -> tuple[CallShape, dict[str, torch.Tensor], Call]:
-    """The sample that fixes structure and shapes.
+def first_sample(brought: Brought, device: str) -> tuple[CallShape, dict[str, torch.Tensor], Call]:
+    """The sample that fixes structure and shapes, on the workload's device.
 
     Raises:
         BadWorkload: inputs on another device.
@@ -133,8 +132,10 @@ def first_sample(brought: Brought) -> tuple[CallShape, dict[str, torch.Tensor], 
         call = brought.draw()
         with foreign("workload", "Taking the inputs apart"):
             shape, tensors = flatten_call(call)
+    moves, wanted = brought.moves and not on_host(device), torch.device(device).type
     for path, tensor in tensors.items():
         spec_of(tensor, path)
-        if tensor.device.type != "cpu":
-            raise BadWorkload(f"{path} is on {tensor.device.type}, the workload runs on cpu: make it there.")
-    return shape, tensors, call
+        if not moves and tensor.device.type != wanted:
+            raise BadWorkload(f"{path} is on {tensor.device.type}, the workload runs on {wanted}: make it there.")
+    placed = {path: tensor.to(device) for path, tensor in tensors.items()} if moves else tensors
+    return shape, placed, call

@@ -11,9 +11,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import torch
+
 from strop.errors import BadCandidate
 from strop.records.candidate import SourceForm
 from strop.records.target import Target
+from strop.targets._devices import on_host
 from strop.worker.brought import nearest
 from strop.worker.forms._base import Builder, runner_of_instance
 from strop.worker.guard import foreign
@@ -39,9 +42,14 @@ class Source(Builder):
             init = copy.deepcopy(opened.brought.init)
             fix = "It is constructed like the workload's own class."
             with seeded(opened.construct_seed), foreign("candidate", f"Building {title}", fix):
-                return kind(*init.args, **init.kwargs)
+                return placed(kind(*init.args, **init.kwargs), opened.workload.device)
 
         return runner_of_instance(opened, build)
+
+
+def placed(built: Any, device: str) -> Any:
+    """A module on the workload's device, where the file convention has its caller put it."""
+    return built.to(device) if isinstance(built, torch.nn.Module) and not on_host(device) else built
 
 
 def _import_text(text: str) -> ModuleType:

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from strop.registry import Shelved
+from strop.targets._devices import synchronise
 from strop.wire.messages import ReplyMessage
 from strop.worker.guard import foreign
 from strop.worker.rounds import mutated_inputs
@@ -36,11 +37,13 @@ def inputs_to_hand(session: Session) -> dict[str, torch.Tensor]:
 
 
 def plain_call(session: Session, call: Callable[..., Any]) -> Callable[[], Any]:
-    """A function without arguments that calls ``call`` on the inputs to hand; modes are the caller's business.
+    """A function without arguments that calls ``call`` on the inputs to hand and returns when that has ended; modes are
+    the caller's business.
 
     Inputs that the workload itself changes are put back before each call.
     """
     inputs, shape, runner = inputs_to_hand(session), session.opened.shape, session.runner
+    device = session.opened.workload.device
     mutated = mutated_inputs(session.made) if session.is_mapped else ()
     kept = {path: inputs[path].clone() for path in mutated}
 
@@ -49,6 +52,8 @@ def plain_call(session: Session, call: Callable[..., Any]) -> Callable[[], Any]:
             inputs[path].copy_(value)
         built = shape.build(inputs)
         with foreign(runner.who, runner.doing):
-            return call(*built.args, **built.kwargs)
+            result = call(*built.args, **built.kwargs)
+            synchronise(device)
+            return result
 
     return once

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from strop.targets._devices import device_peak_bytes, on_host
 from strop.wire.messages import AskMemory, MemoryReply
-from strop.worker.memory import peak_bytes
+from strop.worker.memory import host_peak_bytes
 from strop.worker.questions._base import Question, plain_call
 from strop.worker.session import Session
 
@@ -18,7 +19,8 @@ class AboutMemory(Question):
         """Call once and look at the high-water mark."""
         call = plain_call(session, session.runner.call)
         with session.opened.calling():
-            return MemoryReply(peak_bytes=peak_bytes(call))
+            host = on_host(session.opened.workload.device)
+            return MemoryReply(peak_bytes=host_peak_bytes(call) if host else device_peak_bytes(call))
 
 
 ITEM = AboutMemory()

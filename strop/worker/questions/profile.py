@@ -30,7 +30,7 @@ class AboutProfile(Question):
         """Profile calls on the inputs of slot 0."""
         with session.opened.calling():
             call, outputs, graphs = _subject(session)
-            reply = profile_calls(call, request.calls, outputs, graphs)
+            reply = profile_calls(call, request.calls, outputs, graphs, session.opened.workload.device)
         # A hook that this torch does not have is worth telling only where it would have been used.
         doors = closed_doors() if outputs else ()
         return replace(reply, notes=(*reply.notes, *doors))

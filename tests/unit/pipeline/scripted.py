@@ -79,6 +79,10 @@ class ScriptedArena:
     def views(self, slot):
         return views(self.buffer, self.layout, slot)
 
+    def write(self, slot, values):
+        for path, array in self.views(slot).items():
+            array[...] = values[path]
+
     def poison(self, slots):
         for slot in slots:
             for array in self.views(slot).values():

@@ -22,7 +22,7 @@ from strop.worker import forms, questions
 from strop.worker.describe import describe
 from strop.worker.gold import Oracle
 from strop.worker.guard import Blamed, contained, foreign
-from strop.worker.memory import RESOLUTION_BYTES, peak_bytes
+from strop.worker.memory import RESOLUTION_BYTES, host_peak_bytes
 from strop.worker.modes import calling, seeded
 from strop.worker.rounding import Rounding
 from strop.worker.spy import Spy
@@ -47,8 +47,8 @@ def test_peak_memory_is_that_of_the_call():
         return torch.zeros(8 << 20, dtype=torch.float32).add_(1)
 
     held = 4 * (8 << 20)
-    assert held * 0.9 < peak_bytes(big) < held * 1.5
-    assert peak_bytes(lambda: torch.zeros(10)) == 0
+    assert held * 0.9 < host_peak_bytes(big) < held * 1.5
+    assert host_peak_bytes(lambda: torch.zeros(10)) == 0
     assert held > RESOLUTION_BYTES
 
 

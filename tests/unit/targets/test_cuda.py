@@ -1,0 +1,103 @@
+"""NVIDIA targets are found by the driver's word for the device, and everything about them is asked or measured."""
+
+from dataclasses import replace
+
+import pytest
+
+from strop import wiring
+from strop.records.target import Ceilings
+from strop.targets import SHELF, _cuda, _cuda_driver
+from strop.wire.codec import decode, encode
+
+CEILINGS = Ceilings(copy_bytes_per_s=4e12, product_flop_per_s=(("float32", 5e13),), call_overhead_ns=2000.0)
+H200 = _cuda_driver.Device(
+    name="NVIDIA H200",
+    uuid="349587ef-4368-a46f-e82a-42c1d40de31e",
+    memory_bytes=150 << 30,
+    l2_bytes=60 << 20,
+    multiprocessors=132,
+    capability=(9, 0),
+    clock_hz=1.98e9,
+)
+NAMES = {
+    "NVIDIA H200": "nvidia_h200",
+    "NVIDIA H100 80GB HBM3": "nvidia_h100",
+    "NVIDIA A100-SXM4-40GB": "nvidia_a100",
+    "NVIDIA B200": "nvidia_b200",
+    "NVIDIA GeForce RTX 4090": "nvidia_gpu",
+}
+
+
+@pytest.fixture
+def machine(monkeypatch):
+    """Pretend that the driver lists these devices."""
+
+    def have(*devices):
+        monkeypatch.setattr(_cuda, "devices", lambda: devices)
+
+    return have
+
+
+@pytest.mark.parametrize(("name", "target"), NAMES.items())
+def test_the_device_in_front_of_us_is_found_by_its_name(machine, name, target):
+    machine(replace(H200, name=name))
+    assert wiring.find_kind(None).name == target
+    assert wiring.find_kind(None, "cpu").name == "cpu"
+
+
+def test_what_is_too_old_to_be_compiled_for_is_left_to_the_cpu(machine):
+    machine(replace(H200, name="Tesla P100", capability=(6, 0)))
+    assert wiring.find_kind(None).name == "cpu"
+
+
+def test_without_a_driver_there_is_none(machine):
+    machine()
+    assert not any(kind.present() for kind in SHELF if kind.device == "cuda")
+
+
+def test_its_record_is_complete_and_crosses_the_wall(machine):
+    machine(H200)
+    target = SHELF.get("nvidia_h200").describe(CEILINGS, 1)
+    assert decode(type(target), encode(target)) == target
+    assert (target.device, target.last_level_cache_bytes) == ("cuda", 60 << 20)
+    assert "132 multiprocessors" in target.summary and "9.0" in target.summary
+
+
+def test_each_device_has_a_lock_and_ceilings_of_its_own(machine):
+    kind, names, places = SHELF.get("nvidia_h200"), set(), set()
+    for uuid in ("a", "b"):
+        machine(replace(H200, uuid=uuid))
+        names.add(kind.describe(CEILINGS, 1).lock)
+        places.add(tuple(sorted(kind.identity().items())))
+    assert len(names) == len(places) == 2
+
+
+def test_this_machine_answers_without_a_device_too():
+    assert isinstance(_cuda_driver.devices(), tuple)
+
+
+@pytest.mark.gpu
+def test_ceilings_are_figures_of_this_world():
+    kind = wiring.find_kind(None)
+    ceilings = kind.measure_ceilings(1)
+    rates = dict(ceilings.product_flop_per_s)
+    assert 1e11 < ceilings.copy_bytes_per_s < 1e14
+    assert 1e12 < rates["float32"] < rates["bfloat16"] < 1e16
+    assert 500 < ceilings.call_overhead_ns < 1e5
+
+
+@pytest.mark.gpu
+def test_memory_is_moved_there_and_back():
+    import numpy as np
+
+    source, back = np.arange(1000, dtype=np.uint8), np.zeros(1000, np.uint8)
+    _cuda_driver.enter()
+    one, other = _cuda_driver.allocate(1000), _cuda_driver.allocate(1000)
+    _cuda_driver.to_device(one, source.ctypes.data, 1000)
+    _cuda_driver.within_device(other, one, 1000)
+    _cuda_driver.to_host(back.ctypes.data, other, 1000)
+    assert (back == source).all() and len(_cuda_driver.share(one)) == _cuda_driver.HANDLE_BYTES
+    for address in (one, other):
+        _cuda_driver.release(address)
+    with pytest.raises(_cuda_driver.CudaError, match="OUT_OF_MEMORY"):
+        _cuda_driver.allocate(1 << 50)
