@@ -55,6 +55,11 @@ class Done:
         return json.loads(self.out)
 
 
+def searched(*folders):
+    """Folders where Python looks first, before those where this process was told to look."""
+    return os.pathsep.join([*map(str, folders), *filter(None, [os.environ.get("PYTHONPATH")])])
+
+
 @dataclass(frozen=True)
 class Place:
     """A folder to work in. Everything that Strop keeps is below ``home``, everything that it throws away below ``tmp``.
@@ -81,7 +86,7 @@ class Place:
     def start(self, *words, **options):
         """A command in the background."""
         self.tmp.mkdir(exist_ok=True)
-        more = {"STROP_HOME": str(self.home), "TMPDIR": str(self.tmp), "PYTHONPATH": str(self.source)}
+        more = {"STROP_HOME": str(self.home), "TMPDIR": str(self.tmp), "PYTHONPATH": searched(self.source)}
         return subprocess.Popen(
             [sys.executable, "-m", "strop", *words],
             cwd=self.folder,

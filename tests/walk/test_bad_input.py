@@ -14,7 +14,7 @@ import pytest
 
 from strop.records.event import Admitted, RunEnded
 from strop.storage.ledger import open_ledger
-from tests.walk.commands import ROOT
+from tests.walk.commands import ROOT, searched
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -194,7 +194,7 @@ EATS = "blocks = [torch.ones(1 << 26) for _ in range(16)]\n        return torch.
 def on_a_small_machine(place, *words):
     """The same command where children may hold 0.6 of 2 GiB; 16 blocks are 4 GiB."""
     place.tmp.mkdir(exist_ok=True)
-    more = {"STROP_HOME": str(place.home), "TMPDIR": str(place.tmp), "PYTHONPATH": str(ROOT)}
+    more = {"STROP_HOME": str(place.home), "TMPDIR": str(place.tmp), "PYTHONPATH": searched(ROOT)}
     return subprocess.run(
         [sys.executable, "-c", SMALL_MACHINE.format(bytes=2 << 30), *words],
         cwd=place.folder,
@@ -268,7 +268,7 @@ def test_a_ledger_that_belongs_to_somebody_else_is_code_2(place):
         done = subprocess.run(
             ["setpriv", "--bounding-set=-dac_override", "--inh-caps=-dac_override", *command, store],
             cwd=place.folder,
-            env=os.environ | {"STROP_HOME": str(place.home), "PYTHONPATH": str(ROOT)},
+            env=os.environ | {"STROP_HOME": str(place.home), "PYTHONPATH": searched(ROOT)},
             capture_output=True,
             text=True,
             check=False,
@@ -303,7 +303,7 @@ def test_a_full_disk_is_code_2_and_loses_nothing(place, tmp_path, size, gets_to)
     full.mkdir()
     command = (sys.executable, "-m", "strop", "optimize", "work.py", "--store", str(full))
     words = ("--baseline", "eager", "--budget", "1s")
-    more = {"STROP_HOME": str(place.home), "PYTHONPATH": str(ROOT), "FULL": str(full), "KEPT": str(kept)}
+    more = {"STROP_HOME": str(place.home), "PYTHONPATH": searched(ROOT), "FULL": str(full), "KEPT": str(kept)}
     done = subprocess.run(
         tmpfs(size, full, *command, *words),
         cwd=place.folder,

@@ -8,7 +8,7 @@ import textwrap
 
 import pytest
 
-from tests.walk.commands import ROOT, TINY
+from tests.walk.commands import ROOT, TINY, searched
 
 pytestmark = pytest.mark.timeout(900)
 
@@ -84,7 +84,7 @@ def test_python_gives_a_drop_in(place):
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(script)],
         cwd=place.folder,
-        env=os.environ | {"STROP_HOME": str(place.home), "PYTHONPATH": f"{ROOT}:{place.folder}"},
+        env=os.environ | {"STROP_HOME": str(place.home), "PYTHONPATH": searched(ROOT, place.folder)},
         capture_output=True,
         text=True,
         check=False,
