@@ -1,6 +1,12 @@
 """What every test shares: a home of its own for what Strop writes, and property tests that no busy machine can fail."""
 
+import signal
+
 import pytest
+
+# A shell that starts the tests in the background has them ignore Ctrl-C, and so would every program that they start and
+# interrupt.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 try:
     from hypothesis import settings
