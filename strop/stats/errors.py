@@ -295,8 +295,11 @@ def covered(leaf: LeafErrors, factor: float) -> bool:
     """True when the baseline's own error covers the candidate's, so that honest rounding, whose model costs several
     runs in double precision, can change neither the verdict nor whether the error ratio is below ``factor``.
     """
-    pairs = zip(leaf.candidate.as_tuple(), leaf.baseline.as_tuple(), strict=True)
-    near = all(candidate <= factor * max(baseline, leaf.floor) for candidate, baseline in pairs)
+    floor, pairs = leaf.floor, zip(leaf.candidate.as_tuple(), leaf.baseline.as_tuple(), strict=True)
+    # The first limit is the verdict's without honest rounding, the second the error ratio's; either may be the lower.
+    near = all(
+        candidate <= min(factor * baseline + floor, factor * max(baseline, floor)) for candidate, baseline in pairs
+    )
     return near and leaf.exact_mismatches <= int(factor * leaf.baseline_exact_mismatches)
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from strop.checks._bound import allowed
 from strop.records.evidence import ErrorQuantiles, LeafErrors
 from strop.records.tensor import DType
 from strop.stats import errors
@@ -245,7 +246,18 @@ class TestCovered:
         assert not covered(replace(one, candidate=quantiles(math.nan, 4, 6, 8)), 2.0)
 
     def test_the_smallest_error_that_counts_covers_too(self):
-        assert covered(leaf(candidate=quantiles(1, 1, 1, 1), floor=0.5, honest=None), 2.0)
+        assert covered(leaf(candidate=quantiles(1, 1, 1, 1), floor=1.0, honest=None), 2.0)
+
+    def test_what_is_covered_passes_the_bound_and_the_ratio_without_the_model(self):
+        """Beside a lucky baseline twice the smallest error that counts is more than the bound allows."""
+        lucky = leaf(
+            candidate=quantiles(1.9, 1.9, 1.9, 1.9), baseline=quantiles(0.1, 0.1, 0.1, 0.1), floor=1.0, honest=None
+        )
+        assert not covered(lucky, 2.0)
+        for size in np.linspace(0.0, 4.0, 81):
+            one = replace(lucky, candidate=quantiles(size, size, size, size))
+            if covered(one, 2.0):
+                assert all(size <= limit for limit in allowed(one, 2.0)) and error_ratio([one]) <= 2.0
 
     def test_unequal_integers_are_counted(self):
         one = replace(leaf(honest=None), exact_mismatches=3, baseline_exact_mismatches=1)
