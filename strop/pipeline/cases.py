@@ -63,8 +63,10 @@ def _values(description: Description, mixture: tuple[Distribution, ...]) -> tupl
 
 
 def _redrawn(draws: int) -> tuple[Case, ...]:
+    """The first re-draw meets the inputs of the first case again: whoever remembers answers by inputs is wrong."""
     return tuple(
-        Case(index=500 + 10 * draw, distribution=Distribution.OWN, parameters_draw=draw) for draw in range(1, draws + 1)
+        Case(index=500 * (draw - 1), distribution=Distribution.OWN, parameters_draw=draw)
+        for draw in range(1, draws + 1)
     )
 
 

@@ -264,13 +264,14 @@ class Court:
 
     def _draw_gold(self, case: Case) -> Gold:
         """Draw until the reference is finite and the baseline agrees where it is; special values are taken as they
-        come.
+        come. Cases of one index that differ in their parameters share their inputs.
         """
         draw = case.parameters_draw
         wanted = [case.distribution] * REDRAWS + [Distribution.OWN] * REDRAWS
         gold = None
+        same = self._golds.get((case.index, case.distribution, 0))
         for attempt, distribution in enumerate(wanted):
-            inputs = self.draw_inputs(distribution)
+            inputs = same.inputs if same is not None and attempt == 0 else self.draw_inputs(distribution)
             expected = self.expect(inputs, draw)
             baseline = run_once(self, self.baseline, inputs, draw)
             gold = Gold(case=case, inputs=inputs, expected=expected, baseline=baseline, redrawn=attempt >= REDRAWS)

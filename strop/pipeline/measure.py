@@ -80,11 +80,13 @@ class Clock:
         self, lanes: dict[str, Lane], null: Lane, source: Supply, pair: int, process: int, *, judged: bool
     ) -> None:
         slots = null.slots
-        contents = source.round(slots)
         timeout_s = self.court.timeouts.run_s
-        null_ns = null.block(contents, timeout_s)
+        null_ns = null.block(source.round(slots), timeout_s)
+        seen: dict[str, Sequence[Arrays]] = {}
         for side in ORDER:
-            elapsed_ns = lanes[side].block(contents, timeout_s)
+            # No round repeats an earlier one: an answer that was remembered is never asked for again.
+            seen[side] = source.round(slots)
+            elapsed_ns = lanes[side].block(seen[side], timeout_s)
             self.blocks.append(
                 Block(
                     side=side,
@@ -96,13 +98,17 @@ class Clock:
                 )
             )
         if judged:
-            self._grade(lanes, contents)
+            self._grade(lanes, seen[CANDIDATE])
 
     def _grade(self, lanes: dict[str, Lane], contents: Sequence[Arrays]) -> None:
-        """Judge one secret slot of the round that was timed last: what the clock saw must also be right."""
+        """Judge one secret slot of the candidate's last timed round: what the clock saw must also be right.
+
+        The baseline answers the same contents beside it, off the clock.
+        """
         slot = random.SystemRandom().randrange(len(contents))
         layout = lanes[CANDIDATE].child.made.layout
         got = views(lanes[CANDIDATE].child.stopped(), layout, slot)
+        lanes[BASELINE].block(contents, self.court.timeouts.run_s)
         theirs = views(lanes[BASELINE].child.stopped(), layout, slot)
         inputs = contents[slot]
         gold = Gold(

@@ -12,6 +12,7 @@ import numpy as np
 from strop.pipeline.court import Arrays, Court
 from strop.records.evidence import Distribution
 from strop.records.target import Target
+from strop.records.tensor import DType
 from strop.records.workload import Description, DomainKind, Leaf
 from strop.wire.layout import plan_layout
 
@@ -34,12 +35,12 @@ def slots_for(description: Description, target: Target, call_ns: float) -> int:
 
 @dataclass(slots=True)
 class Supply:
-    """Contents for rounds: a few draws by the workload's own generator, of which each call sees a secretly rolled
-    version.
+    """Contents for rounds: a few draws by the workload's own generator, of which each call sees a mixture of its own.
 
-    Rolling keeps every value (so the domain holds) and gives no two calls the same contents. Leaves with a fixed
-    meaning and integers are taken from
-    the draws as they are; a workload that has only such leaves sees its draws in turn.
+    Two draws, each secretly rolled, are mixed in secret shares: no call sees what another saw, nor a rearrangement of
+    it, and what lies between two members of a domain is a member of it. Integers, booleans and bfloat16, which do not
+    mix, are rolled alone. Leaves with a fixed meaning are taken from the draws as they are; a workload that has only
+    such leaves sees its draws in turn.
     """
 
     draws: Sequence[Arrays]
@@ -48,23 +49,47 @@ class Supply:
 
     def round(self, slots: int) -> list[Arrays]:
         """Inputs for ``slots`` calls."""
-        first = int(self.random.integers(len(self.draws)))
-        bases = [self.draws[(first + slot) % len(self.draws)] for slot in range(slots)]
-        columns = {leaf.path: self._renewed(leaf, [base[leaf.path] for base in bases]) for leaf in self.leaves}
+        count = len(self.draws)
+        first = int(self.random.integers(count))
+        numbers = [(first + slot) % count for slot in range(slots)]
+        # Another draw than the first of a pair, where there are several.
+        others = [(number + 1 + int(self.random.integers(max(1, count - 1)))) % count for number in numbers]
+        columns = {leaf.path: self._renewed(leaf, numbers, others) for leaf in self.leaves}
         return [{path: column[slot] for path, column in columns.items()} for slot in range(slots)]
 
-    def _renewed(self, leaf: Leaf, arrays: list[np.ndarray]) -> list[np.ndarray]:
-        size = arrays[0].size
-        free = leaf.tensor.dtype.is_floating and (leaf.domain is None or leaf.domain.kind in _ROLLABLE)
-        if not free or size < 2:
-            return arrays
-        # No offset twice, as far as the tensor has that many.
-        offsets = self.random.choice(size, len(arrays), replace=size < len(arrays))
-        rolled = (np.roll(array.reshape(-1), offset) for array, offset in zip(arrays, offsets, strict=True))
-        return [array.reshape(arrays[0].shape) for array in rolled]
+    def _renewed(self, leaf: Leaf, numbers: Sequence[int], others: Sequence[int]) -> list[np.ndarray]:
+        kind = leaf.domain.kind if leaf.domain else DomainKind.REAL if leaf.tensor.dtype.is_floating else None
+        ones = [self.draws[number][leaf.path] for number in numbers]
+        if ones[0].size < 2 or kind not in (*_ROLLABLE, *_MIXABLE):
+            return ones
+        if kind in _ROLLABLE or leaf.tensor.dtype is DType.BFLOAT16:
+            return [self._rolled(one) for one in ones]
+        partners = [self.draws[number][leaf.path] for number in others]
+        if kind is not DomainKind.DISTRIBUTION:
+            ones, partners = [self._rolled(one) for one in ones], [self._rolled(other) for other in partners]
+        return [self._mixed(one, other) for one, other in zip(ones, partners, strict=True)]
+
+    def _rolled(self, array: np.ndarray) -> np.ndarray:
+        return np.roll(array.reshape(-1), self.random.integers(array.size)).reshape(array.shape)
+
+    def _mixed(self, one: np.ndarray, other: np.ndarray) -> np.ndarray:
+        share = one.dtype.type(self.random.uniform(*_SHARES))
+        mixed = one * share + other * (one.dtype.type(1) - share)
+        if mixed.dtype.kind == "c":
+            return mixed
+        # Rounding must not carry a value out of its domain, such as a probability above 1.
+        return np.clip(mixed, np.minimum(one, other), np.maximum(one, other))
 
 
-_ROLLABLE = (DomainKind.REAL, DomainKind.FINITE, DomainKind.POSITIVE, DomainKind.PROBABILITY)
+_SHARES = (0.2, 0.8)
+_MIXABLE = (
+    DomainKind.REAL,
+    DomainKind.FINITE,
+    DomainKind.POSITIVE,
+    DomainKind.PROBABILITY,
+    DomainKind.DISTRIBUTION,
+)
+_ROLLABLE = (DomainKind.INTEGER, DomainKind.BOOLEAN)
 
 
 def supply(court: Court) -> Supply:

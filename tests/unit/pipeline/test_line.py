@@ -116,6 +116,28 @@ def test_a_stale_pack_fails_when_parameters_are_redrawn():
     assert failed_check(run(ScriptedWall(candidate=Script(compute=stale)))) == "follows_parameters"
 
 
+def test_an_answer_remembered_by_inputs_alone_fails_when_parameters_are_redrawn():
+    known = {}
+
+    def remembers(x, w):
+        return known.setdefault(x.tobytes(), x * w)
+
+    assert failed_check(run(ScriptedWall(candidate=Script(compute=remembers)))) == "follows_parameters"
+
+
+def test_no_timed_round_repeats_an_earlier_one():
+    seen = []
+
+    def watches(x, w):
+        seen.append(x.tobytes())
+        return x * w
+
+    with court(ScriptedWall(candidate=Script(compute=watches))) as trusted:
+        judge(trusted, RECIPE, RULES, CONDITIONS, FLOOR, SCREENING)
+    timed = seen[-4 * 3 * 4 :]
+    assert len(set(timed)) == len(timed)
+
+
 def test_a_second_instance_that_differs_fails():
     def forgets(child, slot, circumstance):
         if circumstance is Circumstance.SECOND_INSTANCE:

@@ -145,15 +145,52 @@ def test_a_round_is_long_enough_and_fits_into_memory():
     assert slots_for(huge, TARGET, 1e3) == 2
 
 
+def leaf_of(path, dtype, kind=None, shape=(50,)):
+    domain = None if kind is None else Domain(kind=kind)
+    return Leaf(path=path, tensor=TensorSpec(shape=shape, dtype=dtype), domain=domain)
+
+
 def test_no_two_timed_calls_see_the_same_contents_and_values_keep_their_domain():
     leaves = (
-        Leaf(path="x", tensor=TensorSpec(shape=(50,), dtype=DType.FLOAT32)),
-        Leaf(path="i", tensor=TensorSpec(shape=(50,), dtype=DType.INT64)),
-        Leaf(path="one", tensor=TensorSpec(shape=(), dtype=DType.FLOAT32)),
+        leaf_of("x", DType.FLOAT32),
+        leaf_of("p", DType.FLOAT64, DomainKind.DISTRIBUTION, (10, 5)),
+        leaf_of("z", DType.COMPLEX64),
+        leaf_of("half", DType.BFLOAT16, DomainKind.REAL),
+        leaf_of("token", DType.INT64, DomainKind.INTEGER),
+        leaf_of("order", DType.INT64, DomainKind.FIXED),
+        leaf_of("i", DType.INT64),
+        leaf_of("one", DType.FLOAT32, shape=()),
     )
-    draw = {"x": np.arange(50, dtype=np.float32), "i": np.arange(50), "one": np.float32(3)}
-    source = Supply([draw], leaves)
-    seen = source.round(30)
-    assert len({one["x"].tobytes() for one in seen}) == 30
-    assert all(sorted(one["x"]) == sorted(draw["x"]) and one["one"] == 3 for one in seen)
-    assert all((one["i"] == draw["i"]).all() for one in seen)
+    rows = np.random.default_rng(0).dirichlet(np.ones(5), (2, 10))
+    draws = [
+        {
+            "x": np.random.default_rng(number).permutation(np.arange(1, 51)).astype(np.float32),
+            "p": rows[number],
+            "z": np.full(50, 1 + number * 1j, np.complex64),
+            "half": np.arange(50, dtype=np.uint16),
+            "token": np.arange(50) * 2,
+            "order": np.arange(50),
+            "i": np.arange(50),
+            "one": np.float32(3),
+        }
+        for number in range(2)
+    ]
+    source = Supply(draws, leaves)
+    seen = [contents for _ in range(3) for contents in source.round(10)]
+    assert len({one["x"].tobytes() for one in seen}) == len({one["p"].tobytes() for one in seen}) == 30
+    assert all(one["x"].dtype == np.float32 and 1 <= one["x"].min() <= one["x"].max() <= 50 for one in seen)
+    assert not any(sorted(one["x"]) == sorted(draws[0]["x"]) for one in seen), "an old answer rearranged is no answer"
+    assert all(np.allclose(one["p"].sum(-1), 1) and (one["p"] >= 0).all() for one in seen)
+    assert all(sorted(one["half"]) == sorted(draws[0]["half"]) for one in seen)
+    assert all(sorted(one["token"]) == sorted(draws[0]["token"]) for one in seen)
+    assert len({one["token"].tobytes() for one in seen}) > 10
+    assert all((one["order"] == draws[0]["order"]).all() and (one["i"] == draws[0]["i"]).all() for one in seen)
+    assert all(one["one"] == 3 for one in seen)
+    assert all(one["z"].dtype == np.complex64 and (one["z"].imag >= 0).all() for one in seen)
+
+
+def test_the_first_redraw_of_parameters_meets_the_first_cases_inputs():
+    plan = full_plan(DESCRIPTION)
+    first = plan.values[0]
+    assert (plan.parameters[0].index, plan.parameters[0].distribution) == (first.index, first.distribution)
+    assert plan.parameters[1].index not in {case.index for case in plan.values}
