@@ -20,8 +20,8 @@ class Ending:
 
 
 def budget_spent(budget_s: float) -> Ending:
-    """The seconds are used up."""
-    return Ending(reason=StopReason.BUDGET, because=f"the budget of {budget_s:g} s is used up")
+    """The seconds are used up, or what is left of them is needed to confirm what was found."""
+    return Ending(reason=StopReason.BUDGET, because=f"no further candidate fits into the budget of {budget_s:g} s")
 
 
 def search_over(brief: Brief, best: Best, tried: int) -> Ending:

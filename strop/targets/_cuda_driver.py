@@ -15,7 +15,7 @@ from dataclasses import dataclass
 LIBRARY = "libcuda.so.1"
 HANDLE_BYTES = 64
 _LAZY_ENABLE_PEER_ACCESS = 1
-_MULTIPROCESSORS, _L2_BYTES, _MAJOR, _MINOR, _CLOCK_KHZ = 16, 38, 75, 76, 13
+_MULTIPROCESSORS, _L2_BYTES, _MAJOR, _MINOR = 16, 38, 75, 76
 
 
 class CudaError(RuntimeError):
@@ -36,7 +36,6 @@ class Device:
     l2_bytes: int
     multiprocessors: int
     capability: tuple[int, int]
-    clock_hz: float
 
 
 class _Handle(ctypes.Structure):
@@ -103,7 +102,6 @@ def _device(library: ctypes.CDLL, index: int) -> Device:
         l2_bytes=attribute(_L2_BYTES),
         multiprocessors=attribute(_MULTIPROCESSORS),
         capability=(attribute(_MAJOR), attribute(_MINOR)),
-        clock_hz=attribute(_CLOCK_KHZ) * 1e3,
     )
 
 
@@ -148,11 +146,6 @@ def open_shared(handle: bytes) -> int:
     opened = _driver().cuIpcOpenMemHandle_v2(ctypes.byref(address), given, _LAZY_ENABLE_PEER_ACCESS)
     _check(opened, "cuIpcOpenMemHandle")
     return address.value or 0
-
-
-def close_shared(address: int) -> None:
-    """Let go of another process's allocation."""
-    _check(_driver().cuIpcCloseMemHandle(ctypes.c_void_p(address)), "cuIpcCloseMemHandle")
 
 
 def to_device(address: int, source: int, size_bytes: int) -> None:

@@ -58,8 +58,3 @@ def open_lent(handle: bytes) -> int:
     torch.cuda.current_stream()  # makes the primary context current in this thread
     torch.cuda.synchronize()
     return driver.open_shared(handle)
-
-
-def close_lent(address: int) -> None:
-    """Let go of it."""
-    driver.close_shared(address)

@@ -17,7 +17,6 @@ H200 = _cuda_driver.Device(
     l2_bytes=60 << 20,
     multiprocessors=132,
     capability=(9, 0),
-    clock_hz=1.98e9,
 )
 NAMES = {
     "NVIDIA H200": "nvidia_h200",
