@@ -113,10 +113,9 @@ class LocalStations:
 
     def use_baseline(self, mode: str) -> None:
         """Judge against this mode from now on."""
-        if mode != self._baseline_mode:
-            self._baseline_mode = mode
-            if self._court is not None:
-                self._court.change_baseline(mode)
+        self._baseline_mode = mode
+        if self._court is not None and self._court.baseline_mode != mode:
+            self._court.change_baseline(mode)
 
     def profile(self) -> Profiled:
         """Where the compiler's version spends its time."""

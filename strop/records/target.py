@@ -53,6 +53,11 @@ class Target(Record):
         return f"{self.device}-{self.identity}" if self.identity else self.device
 
     @property
+    def memory_bytes(self) -> int:
+        """Size of the memory in which tensors lie."""
+        return next((level.size_bytes for level in self.memory if level.name == "memory"), 0)
+
+    @property
     def last_level_cache_bytes(self) -> int:
         """Size of the largest cache; timing rotates through more than twice this."""
         caches = [level.size_bytes for level in self.memory if level.name != "memory"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -17,12 +17,15 @@ from strop.sandbox.process import Command, Setup, worker_command
 from strop.settings import Settings
 from strop.wire.messages import ChildRole
 
+ONE_CANDIDATE = {ChildRole.CANDIDATE: 1}
+
 
 class LocalWall:
     """Implements `strop.ports.WallPort` with processes of this machine, at isolation grade C: a process, and no more.
 
     ``trusted_cache`` is a folder in which reference and baseline keep their compile caches from run to run; a
-    candidate always has a private one. Of the roles ``ahead`` the next process is started before it is asked for.
+    candidate always has a private one. Of each role in ``ahead`` so many processes are started before
+    they are asked for.
     ``extra`` joins the environment of every child. Use it as a context, or ``close`` it.
     """
 
@@ -35,7 +38,7 @@ class LocalWall:
         *,
         threads: int | None = None,
         trusted_cache: Path | None = None,
-        ahead: Collection[ChildRole] = (ChildRole.CANDIDATE,),
+        ahead: Mapping[ChildRole, int] = ONE_CANDIDATE,
         extra: Mapping[str, str] | None = None,
         command: Command = worker_command,
     ) -> None:
