@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from strop.records.graph import Capture, CapturedGraph, Region
 from strop.records.opportunity import Opportunity
 from strop.records.profile import KernelProfile, Profile
@@ -25,7 +27,7 @@ def build_profile(workload_id: str, target: Target, reply: ProfileReply) -> Prof
 
 
 def _kernel(sample: KernelSample, target: Target, call_ns: float) -> KernelProfile:
-    return profile_kernel(
+    kernel = profile_kernel(
         name=sample.name,
         language=sample.language,
         nodes=sample.nodes,
@@ -41,6 +43,7 @@ def _kernel(sample: KernelSample, target: Target, call_ns: float) -> KernelProfi
         launch=sample.launch,
         source=sample.source,
     )
+    return replace(kernel, hash=sample.hash)
 
 
 def aim(profile: Profile, capture: Capture) -> tuple[Opportunity, ...]:

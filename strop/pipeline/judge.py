@@ -57,7 +57,9 @@ def judge(
 
 def role_of(candidate: Candidate) -> ChildRole:
     """Whether its child runs code that the candidate brought, or steps of Strop's own."""
-    return ChildRole.RECIPE if isinstance(candidate.form, RecipeForm) else ChildRole.CANDIDATE
+    form = candidate.form
+    own = isinstance(form, RecipeForm) and not form.recipe.brings_code
+    return ChildRole.RECIPE if own else ChildRole.CANDIDATE
 
 
 def _judge_once(

@@ -18,6 +18,7 @@ from strop.records.decision import Decision, Judgement
 from strop.records.event import Admitted, BaselinesMeasured, Captured, CatalogueAsked, Described, Profiled, Request
 from strop.records.graph import Capture
 from strop.records.measurement import Conditions
+from strop.records.profile import KernelProfile
 from strop.records.target import Target
 from strop.records.workload import Workload
 from strop.wire.messages import AskProfile, AskProposals, ProfileReply, ProposalsReply
@@ -39,6 +40,7 @@ class LocalStations:
         self._stack = ExitStack()
         self._court: Court | None = None
         self._capture: Capture | None = None
+        self._kernels: tuple[KernelProfile, ...] = ()
         self._costs: tuple[int, int] | None = None
         self._baseline_mode = "eager"
 
@@ -86,6 +88,8 @@ class LocalStations:
             self._capture = what.capture
         if isinstance(what, BaselinesMeasured):
             self.use_baseline(what.best)
+        if isinstance(what, Profiled):
+            self._kernels = what.profile.kernels
 
     def describe(self) -> Described:
         """Load the workload behind the wall."""
@@ -125,6 +129,7 @@ class LocalStations:
             request = AskProfile(calls=PROFILED_CALLS, target=self.target)
             reply = court.baseline.ask(request, ProfileReply, court.timeouts.build_s)
         profile = build_profile(self.workload.id, self.target, reply)
+        self._kernels = profile.kernels
         return Profiled(profile=profile, opportunities=aim(profile, self._captured()))
 
     def _captured(self) -> Capture:
@@ -140,7 +145,7 @@ class LocalStations:
     def _proposals(self) -> ProposalsReply:
         with trusted("The catalogue could not be asked"):
             reply = self.court.reference.ask(
-                AskProposals(target=self.target), ProposalsReply, self.court.timeouts.build_s
+                AskProposals(target=self.target, kernels=self._kernels), ProposalsReply, self.court.timeouts.build_s
             )
         self._costs = (reply.minimal_bytes, reply.product_flop)
         return reply

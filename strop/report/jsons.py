@@ -203,6 +203,7 @@ def compiled_json(kernel: KernelProfile) -> Json:
         "launch": kernel.launch if generated else None,
         "arguments": kernel.launch if extern else None,
         "source": kernel.source if generated else None,
+        "hash": kernel.hash or None,
     }
 
 
