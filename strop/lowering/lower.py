@@ -18,6 +18,7 @@ from strop.capture.placeholders import STATIC
 from strop.capture.recorder import MANY
 from strop.capture.road import compile_through, own_errors
 from strop.errors import NotSupported
+from strop.lowering.cuda_graph import Graphed, GraphPool
 from strop.lowering.frozen import Packed, split_frozen
 from strop.lowering.kernel_edits import KernelEdits, with_hashes
 from strop.lowering.modes import inductor_options
@@ -33,6 +34,7 @@ from strop.lowering.torch_shims import (
 from strop.records.graph import CompilerOutput
 from strop.records.recipe import Step
 from strop.transforms._base import PERSISTENT
+from strop.transforms._graph import CUDA_GRAPH
 
 Rewrite = Callable[[GraphModule], GraphModule]
 """Changes a captured graph, in place or not, and returns what is to be compiled."""
@@ -95,6 +97,7 @@ class Lowered:
         self.strayed = ""
         self._rewrite = rewrite
         self._options = options
+        self._graph_pool = GraphPool()
         self._inductor = inductor_options(options.mode, options.inductor)
         self._edits = KernelEdits.of(options.edits)
         self._compiled = compile_through(module, self._compile, dynamic=options.dynamic)
@@ -156,8 +159,11 @@ class Lowered:
             core = retrace(split.rest)
             names = origin_names(core)
             compiled = compile_inference(core, fake_inputs(split.rest), static)
+        wrapper = source_of(compiled)
+        if rewritten.meta.get(CUDA_GRAPH):
+            compiled = Graphed(compiled, static, self._graph_pool)
         packed = Packed(compiled, split) if split.prologue is not None else None
-        self.graphs.append(LoweredGraph(captured.id, rewritten_id, source_of(compiled), packed, origins, names))
+        self.graphs.append(LoweredGraph(captured.id, rewritten_id, wrapper, packed, origins, names))
         return packed or compiled
 
     def _wrapper_in(self, form: str, rest: GraphModule, static: Sequence[int]) -> str:

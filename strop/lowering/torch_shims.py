@@ -70,6 +70,12 @@ DOORS: Mapping[str, Door] = {
         newest=(2, 14),
         without="recipes that edit or retune a generated kernel are refused",
     ),
+    "compare_addresses": Door(
+        purpose="compare the addresses of many tensors in one call",
+        oldest=(2, 11),
+        newest=(2, 14),
+        without="they are compared one by one, which costs some microseconds per call of a captured graph",
+    ),
 }
 
 _closed: set[str] = set()
@@ -295,3 +301,12 @@ def kernel_origins() -> Any:
         finally:
             noted = inductor_debug._inductor_triton_kernel_to_post_grad_node_info
             found.update({kernel: tuple(nodes) for kernel, nodes in noted.items()})
+
+
+def same_addresses(tensors: list[Any], addresses: list[int | None], positions: list[int]) -> bool:
+    """Whether the tensors at ``positions`` lie where ``addresses`` says."""
+    # Only builds of torch for a GPU have it.
+    compare = getattr(torch._C, "_tensors_data_ptrs_at_indices_equal", None)
+    if compare is not None and is_open("compare_addresses"):
+        return compare(tensors, addresses, positions)
+    return all(tensors[position].data_ptr() == addresses[position] for position in positions)

@@ -8,14 +8,24 @@ from strop.checks._base import Rules
 from strop.errors import WorkloadInconclusive
 from strop.pipeline import survey
 from strop.pipeline.aim import aim, build_profile
+from strop.pipeline.challenge import challenge
 from strop.pipeline.court import Court, Timeouts, trusted
 from strop.pipeline.decide import decide
 from strop.pipeline.judge import CONFIRMATION, SCREENING, Floor, judge
 from strop.ports import WallPort
 from strop.records.candidate import Candidate
 from strop.records.contract import Contract
-from strop.records.decision import Decision, Judgement
-from strop.records.event import Admitted, BaselinesMeasured, Captured, CatalogueAsked, Described, Profiled, Request
+from strop.records.decision import Decision, Judgement, Keep
+from strop.records.event import (
+    Admitted,
+    BaselinesMeasured,
+    Captured,
+    CatalogueAsked,
+    Challenged,
+    Described,
+    Profiled,
+    Request,
+)
 from strop.records.graph import Capture
 from strop.records.measurement import Conditions
 from strop.records.profile import KernelProfile
@@ -157,13 +167,22 @@ class LocalStations:
         if self._costs is None:
             self._proposals()
         minimal_bytes, product_flop = self._costs or (0, 0)
-        asked = self.request
-        rules = Rules(contract=self.contract, forbid=asked.forbid, max_error_ratio=asked.max_error_ratio)
+        rules = self.rules
         floor = Floor(minimal_bytes=minimal_bytes, product_flop=product_flop)
         if not fresh:
             return judge(self.court, candidate, rules, self.conditions, floor, SCREENING)
         with self.new_court() as court:
             return judge(court, candidate, rules, self.conditions, floor, CONFIRMATION)
+
+    @property
+    def rules(self) -> Rules:
+        """What the judge is told."""
+        asked = self.request
+        return Rules(contract=self.contract, forbid=asked.forbid, max_error_ratio=asked.max_error_ratio)
+
+    def challenge(self, keep: Keep, mode: str) -> Challenged:
+        """Time a confirmed candidate against a mode that takes long to build."""
+        return challenge(self.court, keep, mode, self.rules, self.conditions)
 
     def decide(self, candidate: Candidate, judgement: Judgement) -> Decision:
         """What becomes of it."""

@@ -34,7 +34,8 @@ class Target(Record):
     """A device as the other rooms see it: no room but this shelf says ``cuda`` or ``cpu``.
 
     ``same_modes`` pairs modes of ``torch.compile`` that give the same code here: the first is the second by another
-    name. ``identity`` tells this very device from others (a GPU's UUID); empty where the kind says it all.
+    name. ``slow_modes`` are modes that take so long to build that only what would be kept is held against them.
+    ``identity`` tells this very device from others (a GPU's UUID); empty where the kind says it all.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Target(Record):
     threads: int = 1
     same_modes: tuple[tuple[str, str], ...] = ()
     identity: str = ""
+    slow_modes: tuple[str, ...] = ()
 
     @property
     def lock(self) -> str:

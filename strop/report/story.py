@@ -14,6 +14,7 @@ from strop.records.event import (
     Best,
     Captured,
     CatalogueAsked,
+    Challenged,
     Decided,
     Described,
     Event,
@@ -117,6 +118,8 @@ class Story:
                     self.candidates[verdict.candidate_id].verdict = verdict
             case Decided():
                 self._decide(what)
+            case Challenged():
+                self._challenge(what)
             case Noted(text=text):
                 self.notes.append(text)
             case _:
@@ -148,6 +151,13 @@ class Story:
             story.decision, story.final = what.decision, what.final
             if isinstance(what.decision, Keep):
                 story.verdict = what.decision.verdict
+
+    def _challenge(self, what: Challenged) -> None:
+        story = self.candidates.get(what.candidate_id)
+        if story is not None and story.decision is not None:
+            story.decision = what.settle(story.decision)
+        if self.baselines is not None:
+            self.baselines = self.baselines.joined_by(what)
 
     @property
     def name(self) -> str:

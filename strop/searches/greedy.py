@@ -160,11 +160,12 @@ class _Walk:
         self, options: list[_Option], recipe: Recipe, lineage: tuple[str, ...], idea: str
     ) -> Generator[Candidate, Decision, Decision]:
         """Yield a candidate and return its decision; one that is known is not yielded again."""
+        base = self.brief.base
         candidate = Candidate(
             workload_id=self.brief.workload_id,
-            form=RecipeForm(recipe=recipe),
+            form=RecipeForm(recipe=_upon(base, recipe)),
             origin=_origin(options),
-            legality=_legality(options),
+            legality=_legality([*(option.entry for option in options), *base]),
             lineage=lineage,
             idea=idea,
         )
@@ -245,7 +246,13 @@ def _origin(options: Iterable[_Option]) -> Origin:
     return Origin.COMPILER
 
 
-def _legality(options: Iterable[_Option]) -> tuple[Legality, ...]:
+def _upon(base: Iterable[Entry], recipe: Recipe) -> Recipe:
+    """The recipe with the steps of the base behind its own."""
+    last = tuple(entry.proposal.step for entry in base)
+    return Recipe((*(step for step in recipe.steps if step not in last), *last))
+
+
+def _legality(entries: Iterable[Entry]) -> tuple[Legality, ...]:
     """All classes of all steps, each once, in the order of their definition."""
-    classes = {legality for option in options for legality in option.entry.proposal.legality}
+    classes = {legality for entry in entries for legality in entry.proposal.legality}
     return tuple(legality for legality in Legality if legality in classes)
