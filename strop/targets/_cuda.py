@@ -71,6 +71,7 @@ class CudaKind(TargetKind):
             ),
             ceilings=ceilings,
             threads=threads,
+            multiprocessor=device.multiprocessor,
         )
 
     def identity(self) -> Mapping[str, str]:
