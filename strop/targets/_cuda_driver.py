@@ -12,10 +12,22 @@ import functools
 import uuid
 from dataclasses import dataclass
 
+from strop.records.target import Multiprocessor
+
 LIBRARY = "libcuda.so.1"
 HANDLE_BYTES = 64
 _LAZY_ENABLE_PEER_ACCESS = 1
 _MULTIPROCESSORS, _L2_BYTES, _MAJOR, _MINOR = 16, 38, 75, 76
+# Of the whole device and of one multiprocessor: what `Multiprocessor` holds, by the numbers of CUdevice_attribute.
+_LIMITS = {
+    "count": _MULTIPROCESSORS,
+    "threads": 39,
+    "blocks": 106,
+    "registers": 82,
+    "shared_bytes": 81,
+    "reserved_shared_bytes": 111,
+    "warp_threads": 10,
+}
 
 
 class CudaError(RuntimeError):
@@ -36,6 +48,7 @@ class Device:
     l2_bytes: int
     multiprocessors: int
     capability: tuple[int, int]
+    multiprocessor: Multiprocessor | None = None
 
 
 class _Handle(ctypes.Structure):
@@ -102,6 +115,7 @@ def _device(library: ctypes.CDLL, index: int) -> Device:
         l2_bytes=attribute(_L2_BYTES),
         multiprocessors=attribute(_MULTIPROCESSORS),
         capability=(attribute(_MAJOR), attribute(_MINOR)),
+        multiprocessor=Multiprocessor(**{name: attribute(which) for name, which in _LIMITS.items()}),
     )
 
 

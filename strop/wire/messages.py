@@ -17,7 +17,7 @@ from strop.records.contract import Contract
 from strop.records.evidence import Circumstance, Distribution, Stage
 from strop.records.graph import Capture, KernelKind
 from strop.records.opportunity import Decline, Proposal
-from strop.records.profile import KernelProfile
+from strop.records.profile import DeviceKernel, KernelProfile
 from strop.records.target import Target
 from strop.records.workload import Description, Leaf, Workload
 from strop.wire.layout import Layout
@@ -278,6 +278,7 @@ class KernelSample(Record):
     launch: str = ""
     source: str = ""
     hash: str = ""
+    launched: tuple[DeviceKernel, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from strop import wiring
-from strop.records.target import Ceilings
+from strop.records.target import Ceilings, Multiprocessor
 from strop.targets import SHELF, _cuda, _cuda_driver
 from strop.wire.codec import decode, encode
 
@@ -17,6 +17,9 @@ H200 = _cuda_driver.Device(
     l2_bytes=60 << 20,
     multiprocessors=132,
     capability=(9, 0),
+    multiprocessor=Multiprocessor(
+        count=132, threads=2048, blocks=32, registers=65536, shared_bytes=233472, reserved_shared_bytes=1024
+    ),
 )
 NAMES = {
     "NVIDIA H200": "nvidia_h200",
@@ -58,6 +61,7 @@ def test_its_record_is_complete_and_crosses_the_wall(machine):
     machine(H200)
     target = SHELF.get("nvidia_h200").describe(CEILINGS, 1)
     assert decode(type(target), encode(target)) == target
+    assert target.multiprocessor == H200.multiprocessor
     assert (target.device, target.last_level_cache_bytes) == ("cuda", 60 << 20)
     assert "132 multiprocessors" in target.summary and "9.0" in target.summary
 
