@@ -102,6 +102,7 @@ def bench_named(plan: Plan, asked: Asked, *, watch: Watch = unwatched, say: Say 
         UsageError: suites, options or limits that make no sense.
         StoreError: the ledger or ``out`` cannot be written.
     """
+    asked.chosen_mode()
     contract = asked.checked().contract.name
     items = plan.items(contract)
     requests = {item.contract: replace(asked, contract=item.contract).checked() for item in items}

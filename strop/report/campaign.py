@@ -154,9 +154,9 @@ def scores_json(rows: Sequence[Row]) -> Json:
         if row.level is not None:
             groups.setdefault(f"level{row.level}", []).append(row)
         if len(suites) > 1:
-            groups.setdefault(row.suite, []).append(row)
+            groups.setdefault(f"suite:{row.suite}", []).append(row)
         if len(contracts) > 1:
-            groups.setdefault(row.contract, []).append(row)
+            groups.setdefault(f"contract:{row.contract}", []).append(row)
     return {name: score_json(groups[name]) for name in groups}
 
 

@@ -67,6 +67,7 @@ def test_help_lists_every_command():
     done = run("--help")
     for name in (
         "optimize",
+        "bench",
         "verify",
         "compare",
         "profile",
@@ -116,6 +117,12 @@ BAD = [
     (["optimize", "wrok.py"], "There is no file 'wrok.py'. Did you mean 'work.py'"),
     (["optimize", "kernelbench:1/1"], "needs a suite"),
     (["optimize", "--resume", "r-9", "--store", "nowhere"], "There is no ledger at"),
+    (["bench", "nowhere"], "There is no suite at 'nowhere'"),
+    (["bench", "work.py", "--only", "wrok"], "no workload in the suite named 'wrok'. Did you mean 'work'"),
+    (["bench", "work.py", "--levels", "one"], "write --levels 1,2"),
+    (["bench", "work.py", "--mode", "evaluate"], "no mode named 'evaluate'. Did you mean 'eval'"),
+    (["bench", "work.py", "--budget", "5m", "--time-limit", "4m"], "shorter than the budget of one workload"),
+    (["bench", "work.py", "--contract", "fp23"], "Did you mean 'fp32'"),
     (["verify", "work.py", "nowhere.py"], "There is no file 'nowhere.py'"),
     (["verify", "work.py", "channels_lost"], "no transform named 'channels_lost'"),
     (["compare", "work.py", "Fold!"], "neither a file nor a recipe"),
