@@ -27,6 +27,7 @@ from strop.records.workload import Workload
 from strop.report.campaign import Row, campaign_json, confirmed
 from strop.report.jsons import Json, text
 from strop.report.story import Story, told
+from strop.settings import read_settings
 from strop.sources.items import Item, chosen, items_of
 from strop.supervisor.result import result_of
 from strop.supervisor.resume import check_resumable, is_over
@@ -72,7 +73,8 @@ class Plan:
         Raises:
             UsageError: a suite that is none, a level that is no number, a name that is not there.
         """
-        every = [item for suite in self.suites for item in items_of(suite, contract)]
+        configured = read_settings().kernelbench
+        every = [item for suite in self.suites for item in items_of(suite, contract, configured)]
         return chosen(every, self.only, None if self.levels is None else [_level(each) for each in self.levels])
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 Suites = Annotated[
     list[str],
     typer.Argument(
-        help="KernelBench (a checkout, JSONL) or a folder of workload files; SUITE=bf16 names its own contract.",
+        help="kernelbench (of STROP_KERNELBENCH), a checkout, JSONL, or a folder of workload files; each may name a "
+        "contract of its own: SUITE=bf16.",
         metavar="SUITE...",
         show_default=False,
     ),
@@ -42,6 +43,7 @@ Forbid = Annotated[
     str | None, typer.Option("--forbid", help="Legality classes that may not be used, with commas.", metavar="CLASSES")
 ]
 BUDGET = "60s"
+_PLACES = ("--out", "--store", "--time-limit")
 
 
 def register(app: typer.Typer) -> None:
@@ -85,11 +87,25 @@ def bench(
         levels=words(levels),
         time_limit=time_limit,
         out=out,
-        command=shlex.join(["strop", *sys.argv[1:]]),
+        command=shlex.join(["strop", *repeatable(sys.argv[1:])]),
     )
     done = bench_named(plan, asked, watch=_watching, say=say)
     answer(context, as_json, done.value, campaign_report(done.value))
     raise typer.Exit(done.exit_code)
+
+
+def repeatable(typed: Sequence[str]) -> list[str]:
+    """What was typed without what belongs to this place and hour alone: where things are kept, and for how long."""
+    kept: list[str] = []
+    rest = iter(typed)
+    for word in rest:
+        name, equals, _ = word.partition("=")
+        if name in _PLACES:
+            if not equals:
+                next(rest, None)
+        elif word != "--json":
+            kept.append(word)
+    return kept
 
 
 @contextmanager

@@ -123,7 +123,7 @@ def _family(story: Story | None) -> str | None:
 def campaign_json(
     rows: Sequence[Row], *, target: Target, conditions: Conditions, identity: Json, started: str, command: str
 ) -> Json:
-    """The whole campaign. ``started`` is when its first run began; ``command`` repeats it or goes on with it."""
+    """The whole campaign. ``started`` is when its first run began; ``command`` repeats it."""
     shown = [row_json(row) for row in rows]
     return {
         "schema": SCHEMA,

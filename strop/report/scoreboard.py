@@ -29,7 +29,7 @@ def campaign_report(value: Json) -> Group:
         section("Cost", Text(f"{seconds_text(value['device_seconds'])} on the device")),
     ]
     if not value["finished"]:
-        parts.append(section("Go on", Text(value["command"], style="cyan")))
+        parts.append(section("Go on", Text("The same command goes on where this one stopped.")))
     return Group(*parts)
 
 

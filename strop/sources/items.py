@@ -31,8 +31,9 @@ class Item:
     problem_id: int | None = None
 
 
-def items_of(typed: str, contract: str) -> list[Item]:
-    """The workloads of SUITE or SUITE=CONTRACT; ``contract`` is what holds where none is named.
+def items_of(typed: str, contract: str, configured: str = "") -> list[Item]:
+    """The workloads of SUITE or SUITE=CONTRACT; ``contract`` is what holds where none is named. The word
+    ``kernelbench`` is the suite that is ``configured``.
 
     Raises:
         UsageError: there is no such suite, or it holds nothing.
@@ -40,6 +41,10 @@ def items_of(typed: str, contract: str) -> list[Item]:
     path_text, equals, named = typed.rpartition("=")
     if equals and named in CONTRACTS:
         typed, contract = path_text, named
+    if typed == KERNELBENCH and not is_there(typed):
+        if not configured:
+            raise UsageError(f"No KernelBench is configured: name its path, or set STROP_KERNELBENCH. {FORMS}")
+        typed = configured
     root = at_home(typed, "SUITE")
     if not is_there(root):
         raise UsageError(f"There is no suite at '{typed}'. {FORMS}")

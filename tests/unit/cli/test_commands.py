@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from strop import __version__
+from strop.cli.benching import repeatable
 from strop.cli.main import app
 from strop.records.event import RunEnded
 from strop.storage.ledger import open_ledger
@@ -118,6 +119,7 @@ BAD = [
     (["optimize", "kernelbench:1/1"], "needs a suite"),
     (["optimize", "--resume", "r-9", "--store", "nowhere"], "There is no ledger at"),
     (["bench", "nowhere"], "There is no suite at 'nowhere'"),
+    (["bench", "kernelbench=tf32"], "set STROP_KERNELBENCH"),
     (["bench", "work.py", "--only", "wrok"], "no workload in the suite named 'wrok'. Did you mean 'work'"),
     (["bench", "work.py", "--levels", "one"], "write --levels 1,2"),
     (["bench", "work.py", "--mode", "evaluate"], "no mode named 'evaluate'. Did you mean 'eval'"),
@@ -153,6 +155,12 @@ def test_a_bad_request_is_code_2_with_what_to_change(here, words, says):
     said = run(*words, "--json")
     assert said.exit_code == 2
     assert says in json.loads(said.stdout)["error"]["message"]
+
+
+def test_the_command_that_repeats_a_campaign_names_no_place():
+    typed = ["bench", "a b", "--out", "x.json", "--levels", "1", "--store=here", "--time-limit", "9m", "--json"]
+    assert repeatable(typed) == ["bench", "a b", "--levels", "1"]
+    assert repeatable(["bench", "suite=bf16", "--out"]) == ["bench", "suite=bf16"]
 
 
 def test_nothing_is_calibrated_for_a_request_that_is_refused(here, monkeypatch):

@@ -55,6 +55,14 @@ def test_a_suite_with_its_own_contract(own):
         items_of(f"{own}=bf17", "fp32")
 
 
+def test_the_configured_suite_goes_by_its_word(suites, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    items = items_of("kernelbench=tf32", "fp32", str(suites["folder"]))
+    assert {(item.where, item.contract) for item in items} == {(str(suites["folder"]), "tf32")}
+    with pytest.raises(UsageError, match="No KernelBench is configured"):
+        items_of("kernelbench", "fp32")
+
+
 def test_what_is_no_suite(tmp_path):
     with pytest.raises(UsageError, match="There is no suite at"):
         items_of(str(tmp_path / "gone"), "fp32")
