@@ -216,6 +216,24 @@ class Noted(Record):
     event: Literal["noted"] = "noted"
 
 
+KERNELBENCH_RULE = "kernelbench"
+"""The name of the rule that KernelBench's own evaluation applies."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleAsked(Record):
+    """What somebody else's rule of correctness says about a candidate that was kept. It decides nothing; campaigns show
+    it beside the referee's verdict. It may follow the end of the run, whose cost ``device_seconds_s`` is added to.
+    """
+
+    candidate_id: str
+    rule: str
+    passed: bool
+    because: str = ""
+    device_seconds_s: float = 0.0
+    event: Literal["rule_asked"] = "rule_asked"
+
+
 Happening = (
     RunStarted
     | Described
@@ -231,6 +249,7 @@ Happening = (
     | Best
     | RunEnded
     | Noted
+    | RuleAsked
 )
 
 

@@ -23,9 +23,9 @@ SCHEMA = 1
 Json = dict[str, Any]
 
 
-def text(value: Json) -> str:
-    """One line of strict JSON; figures that are not finite become null."""
-    return json.dumps(_strict(value), ensure_ascii=False, allow_nan=False)
+def text(value: Json, indent: int | None = None) -> str:
+    """Strict JSON, one line unless it is to be indented; figures that are not finite become null."""
+    return json.dumps(_strict(value), ensure_ascii=False, allow_nan=False, indent=indent)
 
 
 def _strict(value: Any) -> Any:

@@ -27,6 +27,7 @@ from strop.records.event import (
     Noted,
     Profiled,
     Proposed,
+    RuleAsked,
     RunEnded,
     RunStarted,
 )
@@ -120,6 +121,8 @@ def _candidate_line(what: Happening) -> str:
             return f"ended after {seconds_text(wall_s)}: {because}"
         case Noted(text=text):
             return f"note: {text}"
+        case RuleAsked(rule=rule, passed=passed, because=because):
+            return f"the rule of {rule} says {'right' if passed else 'wrong'}" + (f": {because}" if because else "")
         case _:
             return ""
 

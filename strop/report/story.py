@@ -23,6 +23,7 @@ from strop.records.event import (
     Noted,
     Profiled,
     Proposed,
+    RuleAsked,
     RunEnded,
     RunStarted,
 )
@@ -85,7 +86,7 @@ class CandidateStory:
 
 @dataclass(slots=True)
 class Story:
-    """Everything that is known about one run so far."""
+    """Everything that is known about one run so far; ``rules`` by the rule's name and the candidate's id."""
 
     run: str = ""
     started_at: str = ""
@@ -100,6 +101,7 @@ class Story:
     best: Best | None = None
     ended: RunEnded | None = None
     notes: list[str] = field(default_factory=list)
+    rules: dict[tuple[str, str], RuleAsked] = field(default_factory=dict)
 
     def hear(self, event: Event) -> None:
         """Take in the next event of the run."""
@@ -122,6 +124,8 @@ class Story:
                 self._challenge(what)
             case Noted(text=text):
                 self.notes.append(text)
+            case RuleAsked(rule=rule, candidate_id=candidate_id):
+                self.rules[rule, candidate_id] = what
             case _:
                 self._station(what)
 

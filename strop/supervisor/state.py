@@ -23,6 +23,7 @@ from strop.records.event import (
     Judged,
     Profiled,
     Proposed,
+    RuleAsked,
     RunEnded,
     RunStarted,
 )
@@ -72,6 +73,10 @@ class RunState:
             case RunEnded():
                 self.ended = event.what
                 self.device_seconds_s, self.wall_seconds_s = event.what.device_seconds_s, event.what.wall_seconds_s
+                return
+            case RuleAsked(device_seconds_s=held_s):
+                # Asked after the end: the device was held, but the run itself took no longer.
+                self.device_seconds_s += held_s
                 return
             case Decided(device_seconds_s=held_s):
                 self.device_seconds_s = self._device_before_s + held_s
