@@ -13,12 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
+import torch
 
 from strop.errors import ChildFault, WorkloadInconclusive
-from strop.pipeline.court import Arrays, Court, copied, run_once, trusted
+from strop.pipeline.court import Court, copied, run_once, trusted
 from strop.pipeline.judge import role_of
-from strop.pipeline.values import comparable
 from strop.ports import WallPort
 from strop.records.candidate import Candidate
 from strop.records.contract import Contract, Precision
@@ -27,7 +26,9 @@ from strop.records.evidence import CrashKind, Distribution
 from strop.records.target import Target
 from strop.records.tensor import DType
 from strop.records.workload import Leaf, Workload
+from strop.stats.figures import pieces
 from strop.wire.messages import Done, DrawInputs
+from strop.wire.tensors import Tensors, real
 
 SEED = 42
 TRIAL_SEEDS = (734796314, 576165995, 2197670066, 839703249, 2584932063)
@@ -36,8 +37,6 @@ TRIAL_SEEDS = (734796314, 576165995, 2197670066, 839703249, 2584932063)
 TOLERANCE = 1e-4
 HALF_TOLERANCE = 1e-2
 _HALVES = (DType.FLOAT16, DType.BFLOAT16)
-_CHUNK = 1 << 22
-"""Elements that are compared at once: outputs may be larger than what is left of the memory."""
 
 
 def ask_kernelbench(
@@ -78,7 +77,7 @@ def _objection(court: Court, candidate: Candidate) -> str:
     return ""
 
 
-def _drawn(court: Court, seed: int) -> Arrays:
+def _drawn(court: Court, seed: int) -> Tensors:
     """The workload's own inputs under a seed that everybody knows."""
     with trusted("The workload's inputs could not be drawn"):
         request = DrawInputs(slot=0, seed=seed, distribution=Distribution.OWN)
@@ -86,24 +85,22 @@ def _drawn(court: Court, seed: int) -> Arrays:
     return copied(court.reference.given.views(0))
 
 
-def first_difference(outputs: Sequence[Leaf], expected: Arrays, got: Arrays, contract: Contract) -> str:
+def first_difference(outputs: Sequence[Leaf], expected: Tensors, got: Tensors, contract: Contract) -> str:
     """The first output that is not close, as a sentence; empty when all are."""
     for leaf in outputs:
         kind = leaf.tensor.dtype
         half = kind in _HALVES or contract.storage in (Precision.FP16, Precision.BF16)
         tolerance = HALF_TOLERANCE if half else TOLERANCE
-        far = _far(expected, got, leaf.path, kind, tolerance)
+        far = _far(real(expected[leaf.path]), real(got[leaf.path]), tolerance)
         if far:
             return f"{far} of {leaf.tensor.elements} elements of {leaf.path} are further than {tolerance:g} apart"
     return ""
 
 
-def _far(expected: Arrays, got: Arrays, path: str, kind: DType, tolerance: float) -> int:
+def _far(expected: torch.Tensor, got: torch.Tensor, tolerance: float) -> int:
     """Elements that are not close: ``|a - b| > tolerance + tolerance |b|``, NaN being close to nothing."""
-    ours, theirs = got[path].reshape(-1), expected[path].reshape(-1)
     far = 0
-    for start in range(0, ours.size, _CHUNK):
-        part = slice(start, start + _CHUNK)
-        wide = comparable(theirs[part], kind), comparable(ours[part], kind)
-        far += int(np.count_nonzero(~np.isclose(*wide, rtol=tolerance, atol=tolerance)))
+    for _, (theirs, ours) in pieces(expected, got):
+        near = torch.isclose(ours.double(), theirs.double(), rtol=tolerance, atol=tolerance)
+        far += int(torch.count_nonzero(~near))
     return far
