@@ -21,12 +21,13 @@ from strop.wire.messages import ChildRole, Load, Loaded
 
 CAP_S = 60.0
 """Seconds that the mode may take to build, compile and warm up."""
-PROCESSES = 3
+PROCESSES = 1
+"""Nothing of this can make a claim larger, so one fresh pair says enough."""
 LOOKS = Looks((5,))
 
 
 def challenge(court: Court, keep: Keep, mode: str, rules: Rules, conditions: Conditions) -> Challenged:
-    """Build the mode once, and time it against fresh processes of the candidate as a confirmation does.
+    """Build the mode once, and time it against a fresh process of the candidate.
 
     Nothing of this can make a claim larger, so what the timed calls answered is not judged once more.
     """

@@ -164,6 +164,13 @@ class Court:
         with ThreadPoolExecutor(max_workers=len(wanted) or 1) as threads:
             return [threads.submit(self.loaded, stack, role, form) for role, form in wanted]
 
+    def has_room_for(self, children: int) -> bool:
+        """True when so many loaded children, each with its small arenas, take no more than a part of the memory."""
+        given, made = given_layout(self.description, SLOTS), made_layout(self.description, SLOTS, wide=False)
+        # A call takes about as much again as it is given and makes.
+        each_bytes = 2 * (given.total_bytes + made.total_bytes)
+        return children * each_bytes <= limit_bytes(self.target)
+
     def change_baseline(self, mode: str, child: ChildPort | None = None) -> None:
         """Judge against another mode from now on; answers of the old baseline are forgotten. ``child`` is one that runs
         this mode already and that will be ended by this court; else one is started when it is needed.

@@ -157,12 +157,12 @@ def compare(
     clock = Clock(court=court, conditions=conditions, factor=factor)
     ratios: list[float] = []
     rate = FALSE_FASTER_RATE
-    for process in range(processes):
-        with ExitStack() as stack:
+    with ExitStack() as stack:
+        for process in range(processes):
             baseline, candidate = lanes(stack, process)
-            stack.enter_context(court.device())
-            rate = clock.time_pairs(baseline, candidate, call_time_ns(court, baseline), looks, process)
-            memory = memory_ratio(court, baseline, candidate)
+            with court.device():
+                rate = clock.time_pairs(baseline, candidate, call_time_ns(court, baseline), looks, process)
+                memory = memory_ratio(court, baseline, candidate)
             ratios += [memory] if memory is not None else []
     comparison = compare_blocks(
         clock.blocks,

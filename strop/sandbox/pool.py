@@ -50,9 +50,10 @@ class Pool:
                 process.end()
         return None
 
-    def prepare(self, role: ChildRole) -> None:
-        """Start a spare now, so that the next ``take`` finds it warm."""
-        self._start_spares(role, max(1, self._ahead.get(role, 0)))
+    def prepare(self) -> None:
+        """Start all spares now, so that the next ``take`` finds them warm."""
+        for role, wanted in self._ahead.items():
+            self._start_spares(role, wanted)
 
     @contextmanager
     def still(self) -> Iterator[None]:

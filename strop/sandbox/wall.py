@@ -66,10 +66,9 @@ class LocalWall:
         finally:
             child.close()
 
-    def prepare(self, *roles: ChildRole) -> None:
-        """Start children for these roles now; they warm up while the caller does something else."""
-        for role in roles:
-            self._pool.prepare(role)
+    def prepare(self) -> None:
+        """Start the children that are kept ahead now; they warm up while the caller does something else."""
+        self._pool.prepare()
 
     @contextmanager
     def device_lock(self, device: str) -> Iterator[None]:
