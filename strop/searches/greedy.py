@@ -74,11 +74,14 @@ ITEM = Greedy()
 
 
 def _ranked(brief: Brief) -> list[_Option]:
-    """Allowed proposals, each step once, by expected gain, then by the step's text: the order never varies."""
+    """Allowed proposals, each step once, by expected gain, then by the step's text: the order never varies. What the
+    baseline does anyway is no proposal.
+    """
     options: dict[Step, _Option] = {}
+    base = {entry.proposal.step for entry in brief.base}
     for entry in brief.entries:
         proposal = entry.proposal
-        if not brief.forbid & set(proposal.legality):
+        if proposal.step not in base and not brief.forbid & set(proposal.legality):
             gain_ns, holds = expected_gain_ns(proposal, brief), floor_holds(proposal, brief)
             options.setdefault(proposal.step, _Option(entry, gain_ns, holds, proposal.step))
     return sorted(options.values(), key=lambda option: (-option.expected_ns, str(option.step)))
