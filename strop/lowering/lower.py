@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import torch
@@ -67,6 +68,7 @@ class LoweringOptions:
 @dataclass(frozen=True, slots=True)
 class LoweredGraph:
     """One graph of a lowered module: ids before and after the rewrite, what Inductor wrote, the packs if there are any.
+    ``in_form`` has Inductor write it again with all reductions in one form.
 
     ``origins`` and ``names`` say where kernels came from; without ``observe`` the former is empty and comments have
     to do.
@@ -78,6 +80,7 @@ class LoweredGraph:
     packed: Packed | None
     origins: Mapping[str, tuple[str, ...]]
     names: Mapping[str, str]
+    in_form: Callable[[str], str]
 
     @property
     def output(self) -> CompilerOutput:
@@ -163,11 +166,13 @@ class Lowered:
         if rewritten.meta.get(CUDA_GRAPH):
             compiled = Graphed(compiled, static, self._graph_pool)
         packed = Packed(compiled, split) if split.prologue is not None else None
-        self.graphs.append(LoweredGraph(captured.id, rewritten_id, wrapper, packed, origins, names))
+        in_form = partial(self._wrapper_in, rest=split.rest, static=static)
+        self.graphs.append(LoweredGraph(captured.id, rewritten_id, wrapper, packed, origins, names, in_form))
         return packed or compiled
 
     def _wrapper_in(self, form: str, rest: GraphModule, static: Sequence[int]) -> str:
-        return wrapper_text(retrace(rest), fake_inputs(rest), static, persistent=form == PERSISTENT)
+        with patched_options(self._inductor):
+            return wrapper_text(retrace(rest), fake_inputs(rest), static, persistent=form == PERSISTENT)
 
 
 def _static_positions(module: GraphModule) -> list[int]:

@@ -16,6 +16,7 @@ from strop.wire.messages import (
     Accept,
     Accepted,
     AskCapture,
+    AskLaunches,
     AskMemory,
     AskProfile,
     AskProposals,
@@ -203,6 +204,7 @@ HANDLERS: Mapping[type[Any], Handler] = {
     Accept: Handler(answer=_accept, stage=Stage.VALUES, reference_only=True),
     AskCapture: Handler(answer=_question),
     AskProposals: Handler(answer=_question),
+    AskLaunches: Handler(answer=_question, stage=Stage.TIME),
     AskMemory: Handler(answer=_question, stage=Stage.TIME),
     AskProfile: Handler(answer=_question, stage=Stage.TIME),
 }
