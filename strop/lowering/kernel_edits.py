@@ -25,6 +25,7 @@ from strop.transforms._base import GeneratedKernel, KernelTransform
 from strop.transforms._kernel_text import code_text, spliced
 
 HASH = "hash"
+CPP_WRAPPER = "No kernel can be edited where the compiler's wrapper is C++: leave out the option cpp_wrapper."
 
 Forms = Mapping[str, str]
 """The wrapper that the compiler writes for the same graph when all reductions have a form."""
@@ -156,9 +157,7 @@ def _parsed(wrapper: str) -> ast.Module:
     try:
         return ast.parse(wrapper)
     except SyntaxError:
-        raise BadCandidate(
-            "The compiler's wrapper is C++ here, in which no kernel can be edited: leave out the option cpp_wrapper."
-        ) from None
+        raise BadCandidate(CPP_WRAPPER) from None
 
 
 def edited_source(wrapper: str, name: str, step: Step, in_form: Callable[[str], str]) -> str:

@@ -18,10 +18,10 @@ from strop.capture.graph_record import graph_record
 from strop.capture.placeholders import STATIC
 from strop.capture.recorder import MANY
 from strop.capture.road import compile_through, own_errors
-from strop.errors import NotSupported
+from strop.errors import BadCandidate, NotSupported
 from strop.lowering.cuda_graph import Graphed, GraphPool
 from strop.lowering.frozen import Packed, split_frozen
-from strop.lowering.kernel_edits import KernelEdits, with_hashes
+from strop.lowering.kernel_edits import CPP_WRAPPER, KernelEdits, with_hashes
 from strop.lowering.modes import inductor_options
 from strop.lowering.retrace import fake_inputs, keep_promises, origin_names, output_values, retrace, settle
 from strop.lowering.torch_shims import (
@@ -102,6 +102,8 @@ class Lowered:
         self._options = options
         self._graph_pool = GraphPool()
         self._inductor = inductor_options(options.mode, options.inductor)
+        if options.edits and self._inductor.get("cpp_wrapper"):
+            raise BadCandidate(CPP_WRAPPER)
         self._edits = KernelEdits.of(options.edits)
         self._compiled = compile_through(module, self._compile, dynamic=options.dynamic)
         self._run: Callable[..., Any] = self._first_run
