@@ -10,13 +10,13 @@ import sys
 import time
 from pathlib import Path
 
-import numpy as np
+import torch
 
 from strop.records.evidence import Stage
 from strop.wire import messages as say
-from strop.wire.arrays import views
 from strop.wire.codec import decode, encode
 from strop.wire.frames import GO, Frame, FrameKind, PipeClosed, read_frame, write_frame
+from strop.wire.tensors import views
 
 HERE = {}
 
@@ -54,7 +54,7 @@ def fill_one_file():
 def eat_memory():
     hoard = []
     while True:
-        hoard.append(np.ones(1 << 21))
+        hoard.append(torch.ones(1 << 21, dtype=torch.float64))
         time.sleep(0.002)
 
 
@@ -180,7 +180,7 @@ def do_deed(request):
 def lend(request):
     for name in ("given", "made"):
         layout = getattr(request, name)
-        HERE[f"{name}_map"] = (np.frombuffer(mmap.mmap(HERE[name], layout.total_bytes), np.uint8), layout)
+        HERE[f"{name}_map"] = (torch.frombuffer(mmap.mmap(HERE[name], layout.total_bytes), dtype=torch.uint8), layout)
     return say.Done()
 
 
@@ -189,7 +189,7 @@ def run(slot):
     given, made = (views(*HERE[f"{name}_map"], slot) for name in ("given", "made"))
     for path, result in made.items():
         if path in given:
-            result[...] = given[path] * 2
+            result.copy_(given[path] * 2)
 
 
 def answer(request):
