@@ -348,6 +348,7 @@ def owned(child: ChildPort) -> Generator[None]:
 _WORKLOADS_ADVICE = {
     CrashKind.MEMORY: "Make the workload smaller, or run on a machine with more memory.",
     CrashKind.TIMEOUT: "Make the workload smaller, or look for a loop that does not end.",
+    CrashKind.DEVICE: "Run the workload with Python alone and mend the kernel that breaks off.",
     CrashKind.SIGNAL: "Run the workload with Python alone: if it dies there too, mend it; if not, please report it.",
     CrashKind.OUTPUT: "Take the printing out of the workload.",
     CrashKind.DISK: "Have the workload write less to disk.",

@@ -156,11 +156,21 @@ def fail():
     raise RuntimeError("no good\x1b[31m")
 
 
+def fail_on_device():
+    raise RuntimeError("CUDA error: an illegal memory access was encountered")
+
+
+def fail_for_memory():
+    raise RuntimeError("CUDA out of memory.")
+
+
+KINDS = {"fail_on_device": "device", "fail_for_memory": "memory"}
 DEEDS = {
     each.__name__: each
     for each in [
         *(hang, leave, crash, flood, fill_disk, fill_one_file, eat_memory, eat_shared_memory, bomb, daemon),
         *(garbage, wrong_json, wrong_reply, half_a_frame, close_pipe, truncate, seal, speak, print_environment, fail),
+        *(fail_on_device, fail_for_memory),
         *(answer_twice, orphan_then_kill_keeper),
     ]
 } | {"bare_daemon": daemon, "nothing": lambda: None}
@@ -172,7 +182,12 @@ def do_deed(request):
         DEEDS[HERE["deed"]]()
     except (RuntimeError, OSError) as error:
         return say.Raised(
-            stage=Stage.POLICY, who="candidate", error=type(error).__name__, detail=str(error), trace="the trace"
+            stage=Stage.POLICY,
+            who="candidate",
+            error=type(error).__name__,
+            detail=str(error),
+            trace="the trace",
+            kind=KINDS.get(HERE["deed"], "raised"),
         )
     return None if HERE["deed"].startswith("wrong") else say.Loaded(notes=("nothing done",))
 
