@@ -29,8 +29,10 @@ class _Teller:
             self._watch.heard(event)
 
 
-def profile_named(typed: str, asked: Asked, watch: Listener | None = None, say: Say = silent) -> Story:
-    """Survey what was typed.
+def profile_named(
+    typed: str, asked: Asked, watch: Listener | None = None, say: Say = silent, *, counters: bool = True
+) -> Story:
+    """Survey what was typed. ``counters``: read the device's own, where there are any and this user may.
 
     Raises:
         BadWorkload: the workload's own code does not load or raises.
@@ -43,15 +45,15 @@ def profile_named(typed: str, asked: Asked, watch: Listener | None = None, say: 
     teller = _Teller(watch)
     with open_stations(home, workload, target, request) as (stations, _):
         teller.tell(RunStarted(workload=workload, target=target, request=request, conditions=stations.conditions))
-        _survey(stations, teller)
+        _survey(stations, teller, counters)
     return teller.story
 
 
-def _survey(stations: LocalStations, teller: _Teller) -> None:
+def _survey(stations: LocalStations, teller: _Teller, counters: bool) -> None:
     """A workload on which nothing could be judged can still be looked at, so admission does not end this."""
     teller.tell(stations.describe())
     teller.tell(stations.admit())
     teller.tell(stations.capture())
     teller.tell(stations.baselines())
-    teller.tell(stations.profile())
+    teller.tell(stations.profile(counters=counters))
     teller.tell(stations.catalogue())

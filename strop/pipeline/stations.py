@@ -8,11 +8,12 @@ from strop.checks._base import Rules
 from strop.errors import WorkloadInconclusive
 from strop.pipeline import survey
 from strop.pipeline.aim import aim, build_profile
+from strop.pipeline.counters import count, heaviest, with_counters
 from strop.pipeline.court import Court, Timeouts, trusted
 from strop.pipeline.decide import decide
 from strop.pipeline.judge import CONFIRMATION, SCREENING, Floor, judge
 from strop.ports import WallPort
-from strop.records.candidate import Candidate
+from strop.records.candidate import Candidate, CompiledForm
 from strop.records.contract import Contract
 from strop.records.decision import Decision, Judgement
 from strop.records.event import Admitted, BaselinesMeasured, Captured, CatalogueAsked, Described, Profiled, Request
@@ -20,7 +21,7 @@ from strop.records.graph import Capture
 from strop.records.measurement import Conditions
 from strop.records.target import Target
 from strop.records.workload import Workload
-from strop.wire.messages import AskProfile, AskProposals, ProfileReply, ProposalsReply
+from strop.wire.messages import AskProfile, AskProposals, ChildRole, ProfileReply, ProposalsReply
 
 PROFILED_CALLS = 5
 
@@ -118,13 +119,18 @@ class LocalStations:
             if self._court is not None:
                 self._court.change_baseline(mode)
 
-    def profile(self) -> Profiled:
-        """Where the compiler's version spends its time."""
+    def profile(self, *, counters: bool = False) -> Profiled:
+        """Where the compiler's version spends its time; with the device's own counters where they are wanted, which
+        takes a process of its own and up to `strop.pipeline.counters.TIMEOUT_S` seconds.
+        """
         court = self.court
         court.deliver(court.baseline, 0)
         with trusted("The baseline could not be profiled"), court.device():
             request = AskProfile(calls=PROFILED_CALLS, target=self.target)
             reply = court.baseline.ask(request, ProfileReply, court.timeouts.build_s)
+        if counters and self.target.multiprocessor is not None:
+            form = CompiledForm(mode=self._baseline_mode)
+            reply = with_counters(reply, count(court, ChildRole.BASELINE, form, heaviest(reply)))
         profile = build_profile(self.workload.id, self.target, reply)
         return Profiled(profile=profile, opportunities=aim(profile, self._captured()))
 

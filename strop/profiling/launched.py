@@ -13,9 +13,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from strop.profiling.libraries import library_of
 from strop.profiling.trace import Launch
 from strop.records.profile import DeviceKernel, KernelResources
+from strop.targets._kernel_names import library_of
 
 GENERATED_MODULES = "torch._inductor.runtime.compile_tasks."
 GENERATED_PREFIX = "triton_"

@@ -176,6 +176,13 @@ class AskMemory(Record):
     ask: Literal["memory"] = "memory"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskCounters(Record):
+    """Make one call of what is loaded where a tool that watches the process reads the device's counters."""
+
+    ask: Literal["counters"] = "counters"
+
+
 RequestMessage = (
     Open
     | Describe
@@ -192,6 +199,7 @@ RequestMessage = (
     | AskProfile
     | AskProposals
     | AskMemory
+    | AskCounters
 )
 
 

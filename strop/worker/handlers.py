@@ -16,6 +16,7 @@ from strop.wire.messages import (
     Accept,
     Accepted,
     AskCapture,
+    AskCounters,
     AskMemory,
     AskProfile,
     AskProposals,
@@ -201,4 +202,5 @@ HANDLERS: Mapping[type[Any], Handler] = {
     AskProposals: Handler(answer=_question),
     AskMemory: Handler(answer=_question, stage=Stage.TIME),
     AskProfile: Handler(answer=_question, stage=Stage.TIME),
+    AskCounters: Handler(answer=_question, stage=Stage.TIME),
 }
