@@ -19,6 +19,14 @@ Counters = Annotated[
         help="On a GPU: read its own counters with Nsight Compute, where it is installed and permitted.",
     ),
 ]
+Instead = Annotated[
+    str | None,
+    typer.Option(
+        "--candidate",
+        help="Profile this file or recipe in the place of the best baseline; it is not judged.",
+        metavar="CANDIDATE",
+    ),
+]
 EXIT_CODES = {"passed": 0, "failed": 1, "inconclusive": 3}
 
 
@@ -74,6 +82,7 @@ def profile(
     baseline: options.Baselines = None,
     mode: options.ModeName = None,
     suite: options.Suite = None,
+    candidate: Instead = None,
     counters: Counters = True,
     as_json: options.AsJson = False,
 ) -> None:
@@ -86,7 +95,7 @@ def profile(
 
     asked = Asked(target=target, contract=contract, baselines=words(baseline), mode=mode, suite=suite)
     with LiveView(progress_console()) as view:
-        story = profile_named(workload, asked, view, view.say, counters=counters)
+        story = profile_named(workload, asked, view, view.say, typed_candidate=candidate, counters=counters)
     answer(context, as_json, profile_json(story), profile_report(story))
 
 

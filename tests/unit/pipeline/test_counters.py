@@ -2,8 +2,13 @@
 
 from dataclasses import replace
 
+import pytest
+
+from strop.errors import BadCandidate
 from strop.pipeline.counters import heaviest, with_counters
 from strop.pipeline.stations import LocalStations
+from strop.records.candidate import Candidate, SourceForm
+from strop.records.opportunity import Origin
 from strop.records.profile import (
     Bound,
     Counted,
@@ -13,8 +18,8 @@ from strop.records.profile import (
     KernelResources,
 )
 from strop.records.target import Multiprocessor
-from strop.wire.messages import AskCounters, ChildRole, KernelSample, Load, Open, ProfileReply
-from tests.unit.pipeline.scripted import CONDITIONS, REQUEST, TARGET, WORKLOAD, Script, ScriptedWall
+from strop.wire.messages import AskCounters, AskProfile, ChildRole, KernelSample, Load, Open, ProfileReply
+from tests.unit.pipeline.scripted import CONDITIONS, REQUEST, TARGET, WORKLOAD, Script, ScriptedWall, crash
 
 FILL, ADD = "void at::native::elementwise<4, Fill>(int)", "void at::native::elementwise<4, Add>(int)"
 HERE = ((8, 1, 1), (128, 1, 1))
@@ -110,3 +115,21 @@ def test_where_nothing_ran_on_a_device_nothing_is_counted():
     with line_of(wall, SMS) as line:
         notes = line.profile(counters=True).profile.notes
     assert wall.asked_for == () and any("no kernel ran on a device" in note for note in notes)
+
+
+def test_a_candidate_is_profiled_in_the_baselines_place():
+    candidate = Candidate(workload_id="w", origin=Origin.HUMAN, form=SourceForm(text="class ModelNew: ..."))
+    wall = CountingWall(eager=Script())
+    with line_of(wall, SMS) as line:
+        profile = line.profile(candidate, counters=True).profile
+        assert [child.role for child in wall.children if child.role.is_judged] == [ChildRole.CANDIDATE]
+        assert all(child.closed for child in wall.children if child.role.is_judged)
+        assert candidate.id in profile.notes[0] and profile.kernels
+
+
+@pytest.mark.parametrize("request_kind", [Load, AskProfile])
+def test_a_candidate_that_breaks_is_its_authors_business(request_kind):
+    candidate = Candidate(workload_id="w", origin=Origin.HUMAN, form=SourceForm(text="class ModelNew: ..."))
+    wall = CountingWall(candidate=Script(faults={request_kind: crash(detail="it broke")}))
+    with line_of(wall, None) as line, pytest.raises(BadCandidate, match="could not be profiled: it broke"):
+        line.profile(candidate)
