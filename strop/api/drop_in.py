@@ -15,6 +15,7 @@ from torch.utils import _pytree as pytree
 from strop.capture import capture
 from strop.errors import NotSupported, StropError
 from strop.lowering import LoweringOptions, lower
+from strop.lowering.kernel_edits import kernel_part
 from strop.lowering.recipes import RecipeRewrite, rehearse
 from strop.records.contract import Contract
 from strop.records.recipe import Recipe
@@ -225,5 +226,6 @@ def rewritten(
         LOG.warning("the verified version cannot be built in this process, the compiler's serves: %s", fault)
         return None
     mode = str(options.pop("mode", "default"))
-    lowered = lower(module, RecipeRewrite(recipe, target), LoweringOptions(mode=mode, inductor=options, known=known))
+    wanted = LoweringOptions(mode=mode, inductor=options, known=known, edits=kernel_part(recipe))
+    lowered = lower(module, RecipeRewrite(recipe, target), wanted)
     return Fast(lowered, whole=len(captured.modules) == 1 and not captured.breaks)

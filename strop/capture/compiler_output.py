@@ -33,10 +33,11 @@ _FUSED = re.compile(r"\A(?:cpp|triton_[a-z]+)_fused_(.+?)_\d+\Z")
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """One generated kernel as the wrapper defines it."""
+    """One generated kernel as the wrapper defines it; ``literal`` is where its source stands, None when it has none."""
 
     language: str
     source: str
+    literal: ast.Constant | None = None
 
 
 @dataclass(slots=True)
@@ -70,8 +71,8 @@ def compiler_output(
             kernels=(), wrapper=wrapper, notes=("The wrapper is not Python (cpp_wrapper); not read.",)
         )
     parsed = _Wrapper(wrapper.splitlines())
-    parsed.definitions = dict(_definitions(tree))
-    parsed.calls = [found for function in _call_functions(tree) for found in _calls(function)]
+    parsed.definitions = dict(definitions(tree))
+    parsed.calls = list(kernel_calls(tree))
     kernels = [_kernel(call, line, parsed, origins or {}, names or {}, graph_id) for call, line in parsed.calls]
     known = tuple(kernel for kernel in kernels if kernel is not None)
     notes = (
@@ -80,15 +81,24 @@ def compiler_output(
     return CompilerOutput(kernels=known, wrapper=wrapper, notes=notes)
 
 
-def _definitions(tree: ast.Module) -> Iterator[tuple[str, Definition]]:
+def definitions(tree: ast.Module) -> Iterator[tuple[str, Definition]]:
+    """The generated kernels that a parsed wrapper defines, by name, in the order in which they stand."""
     for statement in tree.body:
         match statement:
             case ast.Assign(
                 targets=[ast.Name(id=name)],
                 value=ast.Call(func=ast.Attribute(value=ast.Name(id="async_compile"), attr=kind), args=args),
             ):
-                texts = [arg.value for arg in args if isinstance(arg, ast.Constant) and isinstance(arg.value, str)]
-                yield name, Definition(_LANGUAGES.get(kind, kind), texts[-1].strip("\n") if texts else "")
+                texts = [arg for arg in args if isinstance(arg, ast.Constant) and isinstance(arg.value, str)]
+                literal = texts[-1] if texts else None
+                source = str(literal.value).strip("\n") if literal else ""
+                yield name, Definition(_LANGUAGES.get(kind, kind), source, literal)
+
+
+def kernel_calls(tree: ast.Module) -> Iterator[tuple[ast.Call, int]]:
+    """Everything that a parsed wrapper calls when it runs, in order, with the line on which it does."""
+    for function in _call_functions(tree):
+        yield from _calls(function)
 
 
 def _call_functions(tree: ast.Module) -> Iterator[ast.FunctionDef]:

@@ -18,11 +18,23 @@ from strop.capture.placeholders import STATIC
 from strop.capture.recorder import MANY
 from strop.capture.road import compile_through, own_errors
 from strop.errors import NotSupported
+from strop.lowering.cuda_graph import Graphed, GraphPool
 from strop.lowering.frozen import Packed, split_frozen
+from strop.lowering.kernel_edits import KernelEdits, with_hashes
 from strop.lowering.modes import inductor_options
 from strop.lowering.retrace import fake_inputs, keep_promises, origin_names, output_values, retrace, settle
-from strop.lowering.torch_shims import compile_inference, kernel_origins, patched_options, source_of
+from strop.lowering.torch_shims import (
+    compile_inference,
+    edited_wrapper,
+    kernel_origins,
+    patched_options,
+    source_of,
+    wrapper_text,
+)
 from strop.records.graph import CompilerOutput
+from strop.records.recipe import Step
+from strop.transforms._base import PERSISTENT
+from strop.transforms._graph import CUDA_GRAPH
 
 Rewrite = Callable[[GraphModule], GraphModule]
 """Changes a captured graph, in place or not, and returns what is to be compiled."""
@@ -40,7 +52,8 @@ class LoweringOptions:
     ``mode`` is a mode of ``torch.compile``, ``inductor`` holds Inductor options on top (``{"cpp.simdlen": 256}``);
     ``dynamic`` as in ``torch.compile``; ``observe`` notes the origins of kernels (slower to compile, same code).
     ``known`` holds the ids of the captured graphs that may be rewritten, None when all may. Any other graph, whenever
-    it turns up, runs as it was captured, and ``Lowered.strayed`` says so.
+    it turns up, runs as it was captured, and ``Lowered.strayed`` says so. ``edits`` are steps that change generated
+    kernels (:mod:`strop.lowering.kernel_edits`).
     """
 
     mode: str = "default"
@@ -48,6 +61,7 @@ class LoweringOptions:
     dynamic: bool | None = None
     observe: bool = False
     known: Set[str] | None = None
+    edits: tuple[Step, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +82,8 @@ class LoweredGraph:
     @property
     def output(self) -> CompilerOutput:
         """The kernels that the compiler made, with the nodes of the rewritten graph that they came from."""
-        return compiler_output(self.wrapper, origins=self.origins, names=self.names, graph_id=self.captured_id)
+        found = compiler_output(self.wrapper, origins=self.origins, names=self.names, graph_id=self.captured_id)
+        return with_hashes(found)
 
 
 class Lowered:
@@ -82,7 +97,9 @@ class Lowered:
         self.strayed = ""
         self._rewrite = rewrite
         self._options = options
+        self._graph_pool = GraphPool()
         self._inductor = inductor_options(options.mode, options.inductor)
+        self._edits = KernelEdits.of(options.edits)
         self._compiled = compile_through(module, self._compile, dynamic=options.dynamic)
         self._run: Callable[..., Any] = self._first_run
 
@@ -115,6 +132,8 @@ class Lowered:
             raise NotSupported("Dynamo compiled no graph of this module, so the call ran eagerly; `capture` says why.")
         if not self.graphs and not self.strayed:
             self.strayed = "Dynamo compiled no graph of the module"
+        if not self.strayed:
+            self._edits.require_all()
         self._run = self._compiled
         return result
 
@@ -132,13 +151,23 @@ class Lowered:
         static = _static_positions(split.rest)
         with ExitStack() as stack:
             stack.enter_context(patched_options(self._inductor))
+            if self._edits.steps:
+                # Before the compilation that is edited: Inductor does not compile while it compiles.
+                forms = {form: self._wrapper_in(form, split.rest, static) for form in self._edits.forms}
+                stack.enter_context(edited_wrapper(lambda text: self._edits.apply(text, captured.id, forms)))
             origins = stack.enter_context(kernel_origins()) if self._options.observe else {}
             core = retrace(split.rest)
             names = origin_names(core)
             compiled = compile_inference(core, fake_inputs(split.rest), static)
+        wrapper = source_of(compiled)
+        if rewritten.meta.get(CUDA_GRAPH):
+            compiled = Graphed(compiled, static, self._graph_pool)
         packed = Packed(compiled, split) if split.prologue is not None else None
-        self.graphs.append(LoweredGraph(captured.id, rewritten_id, source_of(compiled), packed, origins, names))
+        self.graphs.append(LoweredGraph(captured.id, rewritten_id, wrapper, packed, origins, names))
         return packed or compiled
+
+    def _wrapper_in(self, form: str, rest: GraphModule, static: Sequence[int]) -> str:
+        return wrapper_text(retrace(rest), fake_inputs(rest), static, persistent=form == PERSISTENT)
 
 
 def _static_positions(module: GraphModule) -> list[int]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from torch.fx import GraphModule
 
 from strop.errors import BadCandidate
+from strop.lowering.kernel_edits import graph_part, kernel_part
 from strop.lowering.retrace import settle
 from strop.records.recipe import Recipe, Scalar, Step
 from strop.records.target import Target
@@ -76,12 +77,12 @@ def _agrees(wanted: Mapping[str, Scalar], found: Step) -> bool:
 
 
 class RecipeRewrite:
-    """A recipe as a rewrite for :func:`strop.lowering.lower`. What the dry run on captured graphs found must be found
-    again.
+    """The graph steps of a recipe as a rewrite for :func:`strop.lowering.lower`. What the dry run on captured graphs
+    found must be found again.
     """
 
     def __init__(self, recipe: Recipe, target: Target) -> None:
-        self._recipe = recipe
+        self._recipe = graph_part(recipe)
         self._target = target
 
     def __call__(self, graph: GraphModule) -> GraphModule:
@@ -93,9 +94,16 @@ class RecipeRewrite:
 def rehearse(recipe: Recipe, graphs: Iterable[GraphModule], target: Target) -> dict[str, Scalar]:
     """Apply the recipe to copies of all graphs of a workload and return the Inductor options that it asks for.
 
+    Steps that change generated kernels cannot be tried before there are any; they only have to be for this device.
+
     Raises:
         BadCandidate: a step applies to none of the graphs; the message says why not.
     """
+    for step in kernel_part(recipe):
+        devices = SHELF.get(step.name).devices
+        if target.device.partition(":")[0] not in devices:
+            raise BadCandidate(f"{step.name} does not apply: it is for {' and '.join(devices)}, not {target.device}.")
+    recipe = graph_part(recipe)
     options: dict[str, Scalar] = {}
     places = [0] * len(recipe.steps)
     reasons: list[dict[str, None]] = [{} for _ in recipe.steps]

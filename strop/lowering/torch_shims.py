@@ -8,7 +8,9 @@ Inductor.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+import re
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any, cast
@@ -20,12 +22,21 @@ from torch._inductor import config as inductor_config
 from torch._inductor import debug as inductor_debug
 from torch._inductor.cudagraph_utils import BoxedDeviceIndex
 from torch._inductor.decomposition import select_decomp_table
+from torch._inductor.exc import InductorError
+from torch._inductor.graph import GraphLowering
 from torch._inductor.utils import BoxedBool
 from torch._inductor.virtualized import V
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx import GraphModule
 
+from strop.errors import BadCandidate, NotSupported, StropError
+
 log = logging.getLogger("strop.lowering")
+
+LAST_LINES = 8
+LAST_CHARS = 800
+_SAYS = re.compile(r"(?:\w+\.)*(?:CompilationError|OutOfResources|PTXASError|\w*Error): ")
+"""Begins what a compiler has to say, in the traceback of the process that it ran in."""
 
 Version = tuple[int, int]
 
@@ -52,6 +63,18 @@ DOORS: Mapping[str, Door] = {
         oldest=(2, 11),
         newest=(2, 14),
         without="kernels are described by the operators in their names",
+    ),
+    "edited_wrapper": Door(
+        purpose="change the text of a generated kernel before it is loaded",
+        oldest=(2, 11),
+        newest=(2, 14),
+        without="recipes that edit or retune a generated kernel are refused",
+    ),
+    "compare_addresses": Door(
+        purpose="compare the addresses of many tensors in one call",
+        oldest=(2, 11),
+        newest=(2, 14),
+        without="they are compared one by one, which costs some microseconds per call of a captured graph",
     ),
 }
 
@@ -163,6 +186,97 @@ def _keep_output_layouts(graph: GraphModule) -> None:
     output.meta["user_visible_output_idxs"] = visible if inductor_config.keep_output_stride else []
 
 
+@contextmanager
+def edited_wrapper(edit: Callable[[str], str]) -> Iterator[None]:
+    """While the block runs, each wrapper that this thread has Inductor write passes through ``edit`` before it becomes
+    a module; CUDA graphs and the compiled graph's own record of its source come after that.
+
+    Raises:
+        NotSupported: this torch was not tried.
+        BadCandidate: Inductor could not load what ``edit`` returned; the message holds the compiler's own.
+    """
+    if not is_open("edited_wrapper"):
+        raise NotSupported(_notice(DOORS["edited_wrapper"]))
+    original, owner = GraphLowering.codegen, threading.get_ident()
+    edited = False
+
+    def codegen(self: GraphLowering) -> Any:
+        nonlocal edited
+        wrapper, kernels = original(self)
+        if threading.get_ident() == owner:
+            before = wrapper.value
+            wrapper.value = edit(before)
+            edited = edited or wrapper.value != before
+        return wrapper, kernels
+
+    GraphLowering.codegen = codegen
+    try:
+        # The key of a cached graph knows nothing of edits, neither of those that it was made with nor of these.
+        with inductor_config.patch({"fx_graph_cache": False, "fx_graph_remote_cache": False}):
+            yield
+    except InductorError as failure:
+        if isinstance(failure.inner_exception, StropError):
+            raise failure.inner_exception from failure
+        if edited:
+            raise BadCandidate(f"A kernel as edited does not compile: {_last_words(failure)}.") from failure
+        raise
+    finally:
+        GraphLowering.codegen = original
+
+
+class _Written(BaseException):
+    """Ends a compilation whose wrapper is all that was wanted."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__("the wrapper is written")
+        self.text = text
+
+
+def wrapper_text(graph: GraphModule, inputs: Sequence[Any], static: Sequence[int], *, persistent: bool) -> str:
+    """The wrapper that Inductor writes for a graph when reductions are persistent (the whole of a row at once, where it
+    is known and not longer than :data:`LONGEST_ROW`), or when none is; nothing is compiled. See
+    :func:`compile_inference` for the arguments.
+    """
+
+    def stop(text: str) -> str:
+        raise _Written(text)
+
+    with edited_wrapper(stop), V.set_choices_handler(_forced_choices(persistent)):
+        try:
+            compile_inference(graph, inputs, static)
+        except _Written as done:
+            return done.text
+    return ""
+
+
+LONGEST_ROW = 32768
+"""A persistent reduction holds a row in the registers of one program instance; a longer one fits none."""
+
+
+def _forced_choices(persistent: bool) -> Any:
+    """Inductor's own choices, but for the form of reductions."""
+
+    class Forced(type(V.choices)):
+        @staticmethod
+        def should_use_persistent_reduction(features: Any, cooperative_reduction: bool) -> bool:
+            known = V.graph.sizevars.statically_known_leq(features.reduction_numel, LONGEST_ROW)
+            return persistent and bool(known) and not cooperative_reduction
+
+    return Forced()
+
+
+def _last_words(failure: BaseException) -> str:
+    """What a compiler says about the code, on one line: a C++ compiler's errors without its warnings, else the end of
+    the traceback of the process that it ran in.
+    """
+    text = str(getattr(failure, "inner_exception", failure)).strip()
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    errors = [line for line in lines if ": error: " in line]
+    told = [number for number, line in enumerate(lines) if _SAYS.match(line)]
+    chosen = errors[:LAST_LINES] or (lines[told[-1] :] if told else lines[-LAST_LINES:])
+    return " | ".join(chosen)[:LAST_CHARS].rstrip(".")
+
+
 def source_of(compiled: Callable[..., Any]) -> str:
     """The text of the wrapper module that Inductor generated; empty for a graph in which nothing is left to compute."""
     return getattr(compiled, "source_code", "")
@@ -187,3 +301,12 @@ def kernel_origins() -> Any:
         finally:
             noted = inductor_debug._inductor_triton_kernel_to_post_grad_node_info
             found.update({kernel: tuple(nodes) for kernel, nodes in noted.items()})
+
+
+def same_addresses(tensors: list[Any], addresses: list[int | None], positions: list[int]) -> bool:
+    """Whether the tensors at ``positions`` lie where ``addresses`` says."""
+    # Only builds of torch for a GPU have it.
+    compare = getattr(torch._C, "_tensors_data_ptrs_at_indices_equal", None)
+    if compare is not None and is_open("compare_addresses"):
+        return compare(tensors, addresses, positions)
+    return all(tensors[position].data_ptr() == addresses[position] for position in positions)

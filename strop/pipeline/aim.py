@@ -54,7 +54,7 @@ def _kernel(sample: KernelSample, target: Target, call_ns: float) -> KernelProfi
         launch=sample.launch,
         source=sample.source,
     )
-    return replace(kernel, launched=tuple(_launched(each, target) for each in sample.launched))
+    return replace(kernel, hash=sample.hash, launched=tuple(_launched(each, target) for each in sample.launched))
 
 
 def _launched(kernel: DeviceKernel, target: Target) -> DeviceKernel:

@@ -10,6 +10,7 @@ from strop.checks._base import Rules
 from strop.errors import BadCandidate, ChildFault, WorkloadInconclusive
 from strop.pipeline import survey
 from strop.pipeline.aim import aim, build_profile
+from strop.pipeline.challenge import challenge
 from strop.pipeline.counters import count, heaviest, with_counters
 from strop.pipeline.court import Court, Timeouts, trusted
 from strop.pipeline.decide import decide
@@ -17,10 +18,20 @@ from strop.pipeline.judge import CONFIRMATION, SCREENING, Floor, judge, role_of
 from strop.ports import WallPort
 from strop.records.candidate import Candidate, CompiledForm, Form
 from strop.records.contract import Contract
-from strop.records.decision import Decision, Judgement
-from strop.records.event import Admitted, BaselinesMeasured, Captured, CatalogueAsked, Described, Profiled, Request
+from strop.records.decision import Decision, Judgement, Keep
+from strop.records.event import (
+    Admitted,
+    BaselinesMeasured,
+    Captured,
+    CatalogueAsked,
+    Challenged,
+    Described,
+    Profiled,
+    Request,
+)
 from strop.records.graph import Capture
 from strop.records.measurement import Conditions
+from strop.records.profile import KernelProfile
 from strop.records.target import Target
 from strop.records.workload import Workload
 from strop.wire.messages import AskProfile, AskProposals, ChildRole, ProfileReply, ProposalsReply
@@ -42,6 +53,7 @@ class LocalStations:
         self._stack = ExitStack()
         self._court: Court | None = None
         self._capture: Capture | None = None
+        self._kernels: tuple[KernelProfile, ...] = ()
         self._costs: tuple[int, int] | None = None
         self._baseline_mode = "eager"
 
@@ -89,6 +101,8 @@ class LocalStations:
             self._capture = what.capture
         if isinstance(what, BaselinesMeasured):
             self.use_baseline(what.best)
+        if isinstance(what, Profiled):
+            self._kernels = what.profile.kernels
 
     def describe(self) -> Described:
         """Load the workload behind the wall."""
@@ -116,10 +130,9 @@ class LocalStations:
 
     def use_baseline(self, mode: str) -> None:
         """Judge against this mode from now on."""
-        if mode != self._baseline_mode:
-            self._baseline_mode = mode
-            if self._court is not None:
-                self._court.change_baseline(mode)
+        self._baseline_mode = mode
+        if self._court is not None and self._court.baseline_mode != mode:
+            self._court.change_baseline(mode)
 
     def profile(self, candidate: Candidate | None = None, *, counters: bool = False) -> Profiled:
         """Where the compiler's version spends its time, or a candidate in its place; with the device's own counters
@@ -140,6 +153,8 @@ class LocalStations:
         if candidate is not None:
             reply = replace(reply, notes=(f"Profiled is the candidate {candidate.id}, no baseline.", *reply.notes))
         profile = build_profile(self.workload.id, self.target, reply)
+        if candidate is None:
+            self._kernels = profile.kernels
         return Profiled(profile=profile, opportunities=aim(profile, self._captured()))
 
     def _form(self, candidate: Candidate | None) -> Form:
@@ -161,7 +176,7 @@ class LocalStations:
     def _proposals(self) -> ProposalsReply:
         with trusted("The catalogue could not be asked"):
             reply = self.court.reference.ask(
-                AskProposals(target=self.target), ProposalsReply, self.court.timeouts.build_s
+                AskProposals(target=self.target, kernels=self._kernels), ProposalsReply, self.court.timeouts.build_s
             )
         self._costs = (reply.minimal_bytes, reply.product_flop)
         return reply
@@ -173,13 +188,22 @@ class LocalStations:
         if self._costs is None:
             self._proposals()
         minimal_bytes, product_flop = self._costs or (0, 0)
-        asked = self.request
-        rules = Rules(contract=self.contract, forbid=asked.forbid, max_error_ratio=asked.max_error_ratio)
+        rules = self.rules
         floor = Floor(minimal_bytes=minimal_bytes, product_flop=product_flop)
         if not fresh:
             return judge(self.court, candidate, rules, self.conditions, floor, SCREENING)
         with self.new_court() as court:
             return judge(court, candidate, rules, self.conditions, floor, CONFIRMATION)
+
+    @property
+    def rules(self) -> Rules:
+        """What the judge is told."""
+        asked = self.request
+        return Rules(contract=self.contract, forbid=asked.forbid, max_error_ratio=asked.max_error_ratio)
+
+    def challenge(self, keep: Keep, mode: str) -> Challenged:
+        """Time a confirmed candidate against a mode that takes long to build."""
+        return challenge(self.court, keep, mode, self.rules, self.conditions)
 
     def decide(self, candidate: Candidate, judgement: Judgement) -> Decision:
         """What becomes of it."""

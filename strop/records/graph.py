@@ -74,7 +74,8 @@ class CompiledKernel(Record):
 
     ``name`` is the compiler's own; ``source`` the whole generated text, empty for an extern call; ``nodes`` the names
     or operators of the ATen nodes it came from; ``launch`` the launch parameters or the loop structure as text, for an
-    extern call its arguments.
+    extern call its arguments. ``hash`` is how a step of a recipe names a generated kernel: it stands for torch and
+    Triton version, captured graph and source together (empty for an extern call).
     """
 
     name: str
@@ -84,6 +85,7 @@ class CompiledKernel(Record):
     source: str = ""
     launch: str = ""
     graph_id: str = ""
+    hash: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

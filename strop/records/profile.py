@@ -107,9 +107,9 @@ class KernelProfile(Record):
     """One kernel: what it costs per call of the workload, and what the compiler made.
 
     ``floor_ns`` is the time it would take at the target's ceilings; ``nodes`` are of graph ``graph_id``. ``kind``,
-    ``launch`` and ``source`` are as in ``CompiledKernel``; ``kind`` is None for an operator of eager code. A kernel
-    with no ``calls`` left no range in the trace: its time is unknown and part of the overhead. ``launched`` is what it
-    ran on an accelerator, heaviest first; ``diagnosis`` the evidence for ``bound``, as a sentence.
+    ``launch``, ``source`` and ``hash`` are as in ``CompiledKernel``; ``kind`` is None for an operator of eager code. A
+    kernel with no ``calls`` left no range in the trace: its time is unknown and part of the overhead. ``launched`` is
+    what it ran on an accelerator, heaviest first; ``diagnosis`` the evidence for ``bound``, as a sentence.
     """
 
     name: str
@@ -126,6 +126,7 @@ class KernelProfile(Record):
     kind: KernelKind | None = None
     launch: str = ""
     source: str = ""
+    hash: str = ""
     launched: tuple[DeviceKernel, ...] = ()
     diagnosis: str = ""
 

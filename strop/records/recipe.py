@@ -9,6 +9,9 @@ from strop.records._base import Record
 
 Scalar = bool | int | float | str
 
+CODE = "source"
+"""The argument in which a step carries code of the candidate's own, whatever its transform."""
+
 _NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
 _STEP = re.compile(r"\s*([A-Za-z0-9_]+)\s*(?:\{(.*)\})?\s*\Z", re.DOTALL)
 _BARE = re.compile(r"[^\s{};=\"]+\Z")
@@ -49,6 +52,11 @@ class Recipe(Record):
 
     def __str__(self) -> str:
         return " ; ".join(str(step) for step in self.steps)
+
+    @property
+    def brings_code(self) -> bool:
+        """Whether running it runs code that its author wrote: such a recipe is confined like any candidate's source."""
+        return any(CODE in dict(step.arguments) for step in self.steps)
 
     def then(self, other: Recipe) -> Recipe:
         """This recipe followed by ``other``."""

@@ -23,9 +23,9 @@ SCHEMA = 1
 Json = dict[str, Any]
 
 
-def text(value: Json) -> str:
-    """One line of strict JSON; figures that are not finite become null."""
-    return json.dumps(_strict(value), ensure_ascii=False, allow_nan=False)
+def text(value: Json, indent: int | None = None) -> str:
+    """Strict JSON, one line unless it is to be indented; figures that are not finite become null."""
+    return json.dumps(_strict(value), ensure_ascii=False, allow_nan=False, indent=indent)
 
 
 def _strict(value: Any) -> Any:
@@ -224,6 +224,7 @@ def compiled_json(kernel: KernelProfile) -> Json:
         "launch": kernel.launch if generated else None,
         "arguments": kernel.launch if extern else None,
         "source": kernel.source if generated else None,
+        "hash": kernel.hash or None,
     }
 
 

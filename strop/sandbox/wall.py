@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -22,12 +22,15 @@ from strop.wire.messages import ChildRole, RequestMessage
 
 COUNTED_LAUNCHES = 20
 
+ONE_CANDIDATE = {ChildRole.CANDIDATE: 1}
+
 
 class LocalWall:
     """Implements `strop.ports.WallPort` with processes of this machine, at isolation grade C: a process, and no more.
 
     ``trusted_cache`` is a folder in which reference and baseline keep their compile caches from run to run; a
-    candidate always has a private one. Of the roles ``ahead`` the next process is started before it is asked for.
+    candidate always has a private one. Of each role in ``ahead`` so many processes are started before
+    they are asked for.
     ``extra`` joins the environment of every child. Use it as a context, or ``close`` it.
     """
 
@@ -40,7 +43,7 @@ class LocalWall:
         *,
         threads: int | None = None,
         trusted_cache: Path | None = None,
-        ahead: Collection[ChildRole] = (ChildRole.CANDIDATE,),
+        ahead: Mapping[ChildRole, int] = ONE_CANDIDATE,
         extra: Mapping[str, str] | None = None,
         command: Command = worker_command,
     ) -> None:
@@ -90,10 +93,9 @@ class LocalWall:
         # What the program itself says explains more than that nothing was counted, unless counting was forbidden.
         return Counted(because=ended.because) if ended.because and not nsight.is_refusal(ended.report) else found
 
-    def prepare(self, *roles: ChildRole) -> None:
-        """Start children for these roles now; they warm up while the caller does something else."""
-        for role in roles:
-            self._pool.prepare(role)
+    def prepare(self) -> None:
+        """Start the children that are kept ahead now; they warm up while the caller does something else."""
+        self._pool.prepare()
 
     @contextmanager
     def device_lock(self, device: str) -> Iterator[None]:

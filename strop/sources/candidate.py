@@ -68,11 +68,14 @@ def human_candidate(form: SourceForm | ModuleForm, workload: Workload, idea: str
 def recipe_candidate(
     form: RecipeForm, workload: Workload, origins: Sequence[Origin], legality: Sequence[Legality]
 ) -> Candidate:
-    """A recipe whose steps have these origins and classes; it counts as the compiler's only when every step does."""
+    """A recipe whose steps have these origins and classes; it counts as the compiler's only when every step does, and
+    as a person's where one of them is.
+    """
     compiler = bool(origins) and all(origin is Origin.COMPILER for origin in origins)
+    origin = Origin.COMPILER if compiler else Origin.HUMAN if Origin.HUMAN in origins else Origin.CATALOGUE
     return Candidate(
         workload_id=workload.id,
         form=form,
-        origin=Origin.COMPILER if compiler else Origin.CATALOGUE,
+        origin=origin,
         legality=tuple(sorted(set(legality))),
     )

@@ -71,6 +71,7 @@ class CudaKind(TargetKind):
             ),
             ceilings=ceilings,
             threads=threads,
+            slow_modes=("max-autotune",),
             multiprocessor=device.multiprocessor,
         )
 

@@ -162,21 +162,6 @@ def open_shared(handle: bytes) -> int:
     return address.value or 0
 
 
-def to_device(address: int, source: int, size_bytes: int) -> None:
-    """Copy host memory at ``source`` to the device; returns when it is there."""
-    copied = _driver().cuMemcpyHtoD_v2(ctypes.c_void_p(address), ctypes.c_void_p(source), ctypes.c_size_t(size_bytes))
-    _check(copied, "cuMemcpyHtoD")
-
-
-def to_host(target: int, address: int, size_bytes: int) -> None:
-    """Copy device memory to host memory at ``target``; returns when it is there."""
-    copied = _driver().cuMemcpyDtoH_v2(ctypes.c_void_p(target), ctypes.c_void_p(address), ctypes.c_size_t(size_bytes))
-    _check(copied, "cuMemcpyDtoH")
-
-
-def within_device(target: int, source: int, size_bytes: int) -> None:
-    """Copy on the device; returns when it has happened."""
-    driver = _driver()
-    copied = driver.cuMemcpyDtoD_v2(ctypes.c_void_p(target), ctypes.c_void_p(source), ctypes.c_size_t(size_bytes))
-    _check(copied, "cuMemcpyDtoD")
-    _check(driver.cuCtxSynchronize(), "cuCtxSynchronize")
+def close_shared(address: int) -> None:
+    """Give back what ``open_shared`` mapped."""
+    _check(_driver().cuIpcCloseMemHandle(ctypes.c_void_p(address)), "cuIpcCloseMemHandle")

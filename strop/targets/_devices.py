@@ -16,6 +16,9 @@ _synchronize = torch.cuda.synchronize
 _reset_peak = torch.cuda.reset_peak_memory_stats
 _peak = torch.cuda.max_memory_allocated
 _allocated = torch.cuda.memory_allocated
+_reserved = torch.cuda.memory_reserved
+
+WORTH_GIVING_BACK_BYTES = 1 << 30
 
 
 def on_host(device: str) -> bool:
@@ -47,6 +50,12 @@ def counted_part(device: str) -> Iterator[None]:
         torch.cuda.profiler.stop()
 
 
+def give_back_unused(device: str) -> None:
+    """Give memory of ``device`` that torch holds in reserve, where it is much, back to whoever else needs it."""
+    if not on_host(device) and _reserved() - _allocated() > WORTH_GIVING_BACK_BYTES:
+        torch.cuda.empty_cache()
+
+
 def device_peak_bytes(call: Callable[[], object]) -> int:
     """Most device memory that torch's allocator held while ``call`` ran, less what it held before."""
     _synchronize()
@@ -65,6 +74,12 @@ def lent_tensor(address: int, dtype: torch.dtype, count: int) -> torch.Tensor:
     size_bytes = count * dtype.itemsize
     storage = torch._C._construct_storage_from_data_pointer(address, place, size_bytes)
     return torch.empty(0, dtype=dtype, device=place).set_(storage, 0, (count,), (1,))
+
+
+def close_lent(address: int) -> None:
+    """Give back what ``open_lent`` mapped; nothing may use it any more."""
+    torch.cuda.synchronize()
+    driver.close_shared(address)
 
 
 def open_lent(handle: bytes) -> int:

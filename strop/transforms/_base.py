@@ -1,4 +1,8 @@
-"""What a transform is: it is asked where it applies and answers with rewrites; asking changes nothing."""
+"""What a transform is: it is asked where it applies and answers with rewrites; asking changes nothing.
+
+There are two kinds. Most change the captured graph; a :class:`KernelTransform` changes one kernel that the compiler
+generated from it.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,8 @@ import torch
 from torch.fx import GraphModule
 
 from strop.records.candidate import Origin
-from strop.records.opportunity import Legality, ParameterRange
+from strop.records.opportunity import Legality, ParameterRange, Proposal
+from strop.records.profile import KernelProfile
 from strop.records.recipe import Scalar, Step
 from strop.records.target import Target
 from strop.registry import Shelved
@@ -76,3 +81,59 @@ class Transform(Shelved):
     @abstractmethod
     def why_not(self, graph: GraphModule, target: Target) -> str:
         """One sentence on what the graph lacks; asked only when nothing was yielded."""
+
+
+PERSISTENT = "persistent"
+LOOPED = "looped"
+"""The forms of a generated reduction: a program instance holds whole rows, or goes over them piece by piece."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GeneratedKernel:
+    """A kernel that stands in the wrapper just now, earlier edits included.
+
+    ``language`` is ``triton``, ``cpp``, ...; ``in_form`` gives the compiler's own text of the same kernel in another
+    form that the transform asked for (:meth:`KernelTransform.forms`), which takes the same arguments; it raises
+    BadCandidate where there is none.
+    """
+
+    name: str
+    language: str
+    source: str
+    in_form: Callable[[str], str]
+
+
+class KernelTransform(Transform):
+    """One entry of the catalogue that changes a generated kernel. Its steps name the kernel by ``hash``, which stands
+    for torch and Triton version, captured graph and source together: a stored step never applies to other code.
+
+    Such steps are applied to the compiler's text, after all steps that change the graph and wherever they stand in the
+    recipe. One that carries code of the candidate's own carries it in the argument ``source`` (`Recipe.brings_code`),
+    which confines the child that runs it.
+    """
+
+    @abstractmethod
+    def proposals(self, kernels: Sequence[KernelProfile], target: Target) -> Iterator[Proposal]:
+        """Yield a proposal for each kernel of the profile that is worth it, heaviest first; a kernel that is launched
+        from several places is in ``kernels`` once for each.
+        """
+
+    def forms(self, arguments: Mapping[str, Scalar]) -> tuple[str, ...]:
+        """The forms of reductions in which :meth:`edited` will want to see the kernel."""
+        return ()
+
+    @abstractmethod
+    def edited(self, kernel: GeneratedKernel, arguments: Mapping[str, Scalar]) -> str:
+        """The kernel's new text.
+
+        Raises:
+            BadCandidate: the arguments do not fit the kernel; the message names what would.
+        """
+
+    def applications(self, graph: GraphModule, target: Target, arguments: Mapping[str, Scalar]) -> Iterator[Rewrite]:
+        """The graph stays as it is."""
+        return iter(())
+
+    def why_not(self, graph: GraphModule, target: Target) -> str:
+        """Asked when no kernel was worth a proposal."""
+        return "The profile shows no generated kernel that it could change and that is heavy enough to be worth it."

@@ -17,7 +17,7 @@ from strop.records.contract import Contract
 from strop.records.evidence import Circumstance, Distribution, Stage
 from strop.records.graph import Capture, KernelKind
 from strop.records.opportunity import Decline, Proposal
-from strop.records.profile import DeviceKernel
+from strop.records.profile import DeviceKernel, KernelProfile
 from strop.records.target import Target
 from strop.records.workload import Description, Leaf, Workload
 from strop.wire.layout import Layout
@@ -163,9 +163,10 @@ class AskProfile(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskProposals(Record):
-    """Ask every transform where it applies to the captured graphs."""
+    """Ask every transform where it applies to the captured graphs, or to the ``kernels`` that the profile shows."""
 
     target: Target
+    kernels: tuple[KernelProfile, ...] = ()
     ask: Literal["proposals"] = "proposals"
 
 
@@ -284,6 +285,7 @@ class KernelSample(Record):
     kind: KernelKind | None = None
     launch: str = ""
     source: str = ""
+    hash: str = ""
     launched: tuple[DeviceKernel, ...] = ()
 
 

@@ -8,6 +8,8 @@ no arenas, and no tensor is handed over.
 from __future__ import annotations
 
 import argparse
+import importlib
+import importlib.util
 import os
 
 from strop.wire.codec import decode, encode
@@ -18,6 +20,15 @@ from strop.worker.pipe import Pipe
 from strop.worker.session import Session
 
 _exit = os._exit
+COMPILERS_MODULES = (
+    "torch._dynamo",
+    "torch._functorch.aot_autograd",
+    "torch._inductor.compile_fx",
+    "torch._inductor.codegen.cpp",
+    "triton",
+    "torch._inductor.codegen.triton",
+    "torch._inductor.runtime.triton_heuristics",
+)
 
 
 NO_ARENA = -1
@@ -45,8 +56,17 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
+def warm_up(pipe: Pipe, role: ChildRole) -> None:
+    """While nobody asks, import what compiling will take: the compiler's modules alone need seconds."""
+    for module in COMPILERS_MODULES if role is not ChildRole.CANDIDATE else ():
+        if pipe.is_asked() or importlib.util.find_spec(module.partition(".")[0]) is None:
+            return
+        importlib.import_module(module)
+
+
 def serve(pipe: Pipe, session: Session) -> None:
     """Answer frame by frame. A frame that cannot be read ends the worker: parent and child come from one release."""
+    warm_up(pipe, session.role)
     while True:
         try:
             frame = pipe.read()

@@ -11,7 +11,7 @@ import torch
 from strop.errors import InternalFault
 from strop.records.evidence import Circumstance, Stage
 from strop.targets._arithmetic import set_math_modes
-from strop.targets._devices import synchronise
+from strop.targets._devices import give_back_unused, synchronise
 from strop.wire.messages import (
     Accept,
     Accepted,
@@ -145,7 +145,11 @@ def _draw_inputs(session: Session, request: DrawInputs) -> Done:
 
 def _settled(session: Session) -> Done:
     """Done, when the device has done it too: the parent reads the arena next."""
-    synchronise(session.opened.workload.device)
+    device = session.opened.workload.device
+    synchronise(device)
+    if session.role is ChildRole.REFERENCE:
+        # Double precision takes twice the memory of everybody else, who shall find room beside it.
+        give_back_unused(device)
     return _DONE
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
 
 import torch
 from torch.fx import GraphModule
@@ -24,7 +22,7 @@ class Observed:
     graphs: dict[str, GraphModule] = field(default_factory=dict)
 
 
-def observe(module: torch.nn.Module, rewrite: Rewrite, mode: str, inductor: Mapping[str, Any]) -> Observed:
+def observe(module: torch.nn.Module, rewrite: Rewrite, options: LoweringOptions) -> Observed:
     """Lower a fresh module so that its compilation can be looked at."""
     graphs: dict[str, GraphModule] = {}
 
@@ -33,4 +31,4 @@ def observe(module: torch.nn.Module, rewrite: Rewrite, mode: str, inductor: Mapp
         graphs[before] = rewrite(graph)
         return graphs[before]
 
-    return Observed(lower(module, kept, LoweringOptions(mode=mode, inductor=inductor, observe=True)), graphs)
+    return Observed(lower(module, kept, replace(options, observe=True)), graphs)

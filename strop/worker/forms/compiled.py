@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from strop.lowering import compile_mode, prepare_process, unchanged
+from strop.lowering import LoweringOptions, compile_mode, prepare_process, unchanged
 from strop.records.candidate import CompiledForm
 from strop.records.target import Target
 from strop.worker.forms._base import Builder
@@ -26,7 +26,9 @@ class Compiled(Builder):
             module=module,
             who="workload",
             doing=f"torch.compile in mode {form.mode}",
-            recompile=lambda options: observe(opened.build(), unchanged, form.mode, options),
+            recompile=lambda options: observe(
+                opened.build(), unchanged, LoweringOptions(mode=form.mode, inductor=options)
+            ),
         )
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from strop.capture import capture
 from strop.lowering import LoweringOptions, lower, prepare_process
+from strop.lowering.kernel_edits import kernel_part
 from strop.lowering.recipes import RecipeRewrite, rehearse
 from strop.records.candidate import RecipeForm
 from strop.records.target import Target
@@ -31,14 +34,15 @@ class FromRecipe(Builder):
             options = rehearse(form.recipe, (each.module for each in captured.modules), target)
             mode = str(options.pop("mode", "default"))
             rewrite = RecipeRewrite(form.recipe, target)
-            lowered = lower(module, rewrite, LoweringOptions(mode=mode, inductor=options))
+            wanted = LoweringOptions(mode=mode, inductor=options, edits=kernel_part(form.recipe))
+            lowered = lower(module, rewrite, wanted)
         return Runner(
             call=lowered,
             module=module,
             who="candidate",
             doing="The rewritten workload",
             repack=lowered.repack,
-            recompile=lambda more: observe(opened.build(), rewrite, mode, options | dict(more)),
+            recompile=lambda more: observe(opened.build(), rewrite, replace(wanted, inductor=options | dict(more))),
             notes=tuple(f"graph break: {each.reason} ({each.where})" for each in captured.breaks),
         )
 

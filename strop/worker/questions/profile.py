@@ -9,9 +9,10 @@ from typing import Any
 from torch.fx import GraphModule
 
 from strop.lowering import closed_doors
+from strop.lowering.kernel_edits import kernel_hash
 from strop.profiling import KERNEL_RANGES, profile_calls
-from strop.records.graph import CompilerOutput
-from strop.wire.messages import AskProfile, ProfileReply
+from strop.records.graph import CompilerOutput, KernelKind
+from strop.wire.messages import AskProfile, KernelSample, ProfileReply
 from strop.worker.capturing import captured
 from strop.worker.guard import foreign
 from strop.worker.questions._base import Question, settled, started_call
@@ -42,7 +43,13 @@ class AboutProfile(Question):
             )
         # A hook that this torch does not have is worth telling only where it would have been used.
         doors = closed_doors() if outputs else ()
-        return replace(reply, notes=(*reply.notes, *doors))
+        kernels = tuple(replace(each, hash=_hash(each)) for each in reply.kernels)
+        return replace(reply, kernels=kernels, notes=(*reply.notes, *doors))
+
+
+def _hash(kernel: KernelSample) -> str:
+    """By which a recipe names it; only what the compiler generated can be named."""
+    return kernel_hash(kernel.graph_id, kernel.source) if kernel.kind is KernelKind.GENERATED else ""
 
 
 def subject(session: Session) -> tuple[Callable[[], Any], Sequence[CompilerOutput], Mapping[str, GraphModule]]:

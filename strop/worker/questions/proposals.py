@@ -1,4 +1,4 @@
-"""Where each transform applies, and why the others do not."""
+"""Where each transform applies, in the captured graphs or in the kernels of the profile, and why the others do not."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from strop.records.graph import Region
 from strop.records.opportunity import Decline, Proposal
 from strop.records.target import Target
 from strop.transforms import SHELF
-from strop.transforms._base import Transform
+from strop.transforms._base import KernelTransform, Transform
 from strop.wire.messages import AskProposals, ProposalsReply
 from strop.worker.capturing import captured
 from strop.worker.questions._base import Question
@@ -33,7 +33,7 @@ class AboutProposals(Question):
         proposals: list[Proposal] = []
         declines: list[Decline] = []
         for transform in SHELF:
-            found = _proposals(transform, modules, request.target)
+            found = _proposals(transform, modules, request)
             proposals += found
             if not found:
                 declines.append(Decline(transform=transform.name, because=_why_not(transform, modules, request.target)))
@@ -50,9 +50,11 @@ def _is_made_for(transform: Transform, target: Target) -> bool:
     return target.device.partition(":")[0] in transform.devices
 
 
-def _proposals(transform: Transform, modules: Sequence[CapturedModule], target: Target) -> list[Proposal]:
-    if not _is_made_for(transform, target):
+def _proposals(transform: Transform, modules: Sequence[CapturedModule], request: AskProposals) -> list[Proposal]:
+    if not _is_made_for(transform, request.target):
         return []
+    if isinstance(transform, KernelTransform):
+        return list(transform.proposals(request.kernels, request.target))
     return [
         Proposal(
             step=rewrite.step,
@@ -63,7 +65,7 @@ def _proposals(transform: Transform, modules: Sequence[CapturedModule], target: 
             origin=transform.origin,
         )
         for each in modules
-        for rewrite in transform.applications(each.module, target, {})
+        for rewrite in transform.applications(each.module, request.target, {})
     ]
 
 
