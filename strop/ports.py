@@ -12,6 +12,7 @@ import torch
 
 from strop.records.event import Event, Happening
 from strop.records.evidence import Stage
+from strop.records.profile import Counted
 from strop.wire.layout import Layout
 from strop.wire.messages import ChildRole, RequestMessage
 from strop.wire.tensors import Tensors
@@ -107,6 +108,14 @@ class WallPort(Protocol):
 
     def child(self, role: ChildRole) -> AbstractContextManager[ChildPort]:
         """A fresh process; leaving the context ends it."""
+        ...
+
+    def counted(
+        self, role: ChildRole, requests: Sequence[RequestMessage], kernels: Sequence[str], timeout_s: float
+    ) -> Counted:
+        """Counters of the first launches of ``kernels`` while a fresh child answers ``requests`` by itself, the last
+        being AskCounters; nothing, with the reason, where counters cannot be read.
+        """
         ...
 
     def device_lock(self, device: str) -> AbstractContextManager[None]:

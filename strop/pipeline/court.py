@@ -192,13 +192,16 @@ class Court:
 
     def open(self, child: ChildPort) -> None:
         """Have a child load the workload's code under the contract."""
-        request = Open(
+        child.ask(self.open_request(), Done, self.timeouts.open_s)
+
+    def open_request(self) -> Open:
+        """What a child is told first: the workload, the contract, and how it is built."""
+        return Open(
             workload=self.workload,
             contract=self.contract.on_device(self.workload.device),
             threads=self.target.threads,
             construct_seed=self.construct_seed,
         )
-        child.ask(request, Done, self.timeouts.open_s)
 
     def load(self, child: ChildPort, form: Form) -> Loaded:
         """Have a child build what it is to run."""

@@ -13,9 +13,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from strop.profiling.libraries import library_of
 from strop.profiling.trace import Launch
 from strop.records.profile import DeviceKernel, KernelResources
+from strop.targets._kernel_names import library_of
 
 GENERATED_MODULES = "torch._inductor.runtime.compile_tasks."
 GENERATED_PREFIX = "triton_"
@@ -53,11 +53,10 @@ def _with_compiled(name: str, taken: KernelResources | None) -> KernelResources 
     """Spills and stages, from the variant that takes what was launched."""
     if taken is None or not name.startswith(GENERATED_PREFIX):
         return taken
-    fitting = [
-        each
-        for each in compiled_variants(name)
-        if each.registers == taken.registers and each.shared_bytes <= taken.shared_bytes
-    ]
+    known = list(dict.fromkeys(compiled_variants(name)))
+    same = [each for each in known if each.registers == taken.registers and each.shared_bytes <= taken.shared_bytes]
+    # A single variant is the one that ran, whatever a tool adds to its figures.
+    fitting = same or (known if len(known) == 1 else [])
     if not fitting:
         return taken
     spills = {each.spilled_registers for each in fitting}

@@ -23,11 +23,11 @@ from strop.profiling.arguments import kernel_bytes
 from strop.profiling.cost import Cost, is_product, region_cost
 from strop.profiling.eager import Operator, dtype_of, kind_of, metered, nodes_in_order, pair_operators
 from strop.profiling.launched import device_kernels
-from strop.profiling.libraries import library_of, plain_kernel_name
 from strop.profiling.trace import Launch, Span, launches_graphs, plain_call_ns, trace_calls
 from strop.records.graph import CompiledKernel, CompilerOutput, KernelKind
 from strop.records.tensor import HOST
 from strop.targets._devices import on_host, synchronise
+from strop.targets._kernel_names import library_of, plain_kernel_name
 from strop.wire.messages import KernelSample, ProfileReply
 
 KERNEL_RANGES: Mapping[str, object] = {

@@ -32,6 +32,7 @@ BLOCK_NS = 20e6
 MAX_BLOCK_CALLS = 1000
 GRAPH_LAUNCH = "cudaGraphLaunch"
 
+_NUMBER = "External id"
 _RANGES = ("cpu_op", "user_annotation")
 _DRIVER_CALLS = ("cuda_runtime", "cuda_driver")
 _DEVICE_WORK = ("kernel", "gpu_memcpy", "gpu_memset")
@@ -131,8 +132,15 @@ class _Range:
     name: str
     began_ns: float
     ended_ns: float
+    number: object = None
     children: list[_Range] = field(default_factory=list)
     launches: list[tuple[float, Launch]] = field(default_factory=list)
+
+    def walk(self) -> Iterator[_Range]:
+        """The range and everything within it."""
+        yield self
+        for child in self.children:
+            yield from child.walk()
 
     def innermost(self, at_ns: float) -> _Range:
         """The smallest range around a moment."""
@@ -152,8 +160,9 @@ class _Range:
 def calls_of(events: Sequence[Event], device: str = HOST) -> tuple[Span, ...]:
     """The calls of a trace, each as the tree of its ranges; every kernel of the device is in exactly one range.
 
-    A kernel belongs to the smallest range around the driver's call that launched it, on the thread of that call. One
-    whose launch nobody recorded, or that another thread launched, belongs to the whole call that was then going on.
+    A kernel belongs to the smallest range around the driver's call that launched it, on the thread of that call; where
+    that call was not recorded, to the range that the profiler itself names (``External id``). One of which neither is
+    known, or that another thread launched, belongs to the whole call that was then going on.
     """
     whole = [event for event in events if event.get("ph") == "X"]
     marks = [event for event in whole if event.get("name") == MARK and event.get("cat") in _RANGES]
@@ -163,9 +172,13 @@ def calls_of(events: Sequence[Event], device: str = HOST) -> tuple[Span, ...]:
     calls = [_Range(MARK, *_times_ns(mark)) for mark in marks]
     calls.sort(key=lambda each: each.began_ns)
     ranges = [event for event in whole if event.get("cat") in _RANGES and _thread(event) == thread]
-    _nest(calls, [_Range(str(each["name"]), *_times_ns(each)) for each in ranges if each["name"] != MARK])
+    _nest(calls, [_range(each) for each in ranges if each["name"] != MARK])
     _hang(calls, whole, thread)
     return tuple(call.span(on_host(device)) for call in calls)
+
+
+def _range(event: Event) -> _Range:
+    return _Range(str(event["name"]), *_times_ns(event), number=event.get("args", {}).get(_NUMBER))
 
 
 def _nest(calls: Sequence[_Range], ranges: list[_Range]) -> None:
@@ -190,11 +203,15 @@ def _hang(calls: Sequence[_Range], events: Sequence[Event], thread: object) -> N
         if event.get("cat") in _DRIVER_CALLS and "correlation" in event.get("args", {})
     }
     begins = [call.began_ns for call in calls]
+    numbered = {each.number: each for call in calls for each in call.walk() if each.number is not None}
     for event in events:
         if event.get("cat") not in _DEVICE_WORK:
             continue
         began_ns = _times_ns(event)[0]
         launcher = launched_by.get(event.get("args", {}).get("correlation"))
+        if launcher is None and (named := numbered.get(event.get("args", {}).get(_NUMBER))) is not None:
+            named.launches.append((began_ns, _launch(event)))
+            continue
         at_ns = _times_ns(launcher)[0] if launcher is not None else began_ns
         which = bisect_right(begins, at_ns) - 1
         if which < 0:

@@ -70,6 +70,24 @@ class KernelCounters(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CountedLaunch(Record):
+    """One launch whose counters were read; ``name`` as the tool that read them writes it."""
+
+    name: str
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    counters: KernelCounters
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counted(Record):
+    """What a tool counted, in the order of the launches; ``because`` says why there is nothing."""
+
+    launches: tuple[CountedLaunch, ...] = ()
+    because: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DeviceKernel(Record):
     """What an accelerator really ran: ``name`` as its driver knows it, ``time_ns`` the total of its ``calls`` launches
     per call of the workload, ``library`` whose it is in words; empty for the compiler's and the user's own. Copies and

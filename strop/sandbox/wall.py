@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 
+from strop.records.profile import Counted
+from strop.sandbox import nsight
 from strop.sandbox.cache import TrustedCache
 from strop.sandbox.child import Child
 from strop.sandbox.lease import Lease
 from strop.sandbox.limits import Limits, machine_limits
 from strop.sandbox.pool import Pool
 from strop.sandbox.process import Command, Setup, worker_command
+from strop.sandbox.scripted import run_script
 from strop.settings import Settings
-from strop.wire.messages import ChildRole
+from strop.wire.messages import ChildRole, RequestMessage
+
+COUNTED_LAUNCHES = 20
 
 ONE_CANDIDATE = {ChildRole.CANDIDATE: 1}
 
@@ -53,6 +58,7 @@ class LocalWall:
         )
         if setup.cache is not None:
             setup.cache.heal()
+        self._setup = setup
         self._pool = Pool(setup, ahead=ahead)
         self._leases: dict[str, Lease] = {}
         self._guard = threading.Lock()
@@ -65,6 +71,27 @@ class LocalWall:
             yield child
         finally:
             child.close()
+
+    def counted(
+        self, role: ChildRole, requests: Sequence[RequestMessage], kernels: Sequence[str], timeout_s: float
+    ) -> Counted:
+        """Counters by Nsight Compute, where it is installed and permitted; see `strop.sandbox.nsight`."""
+        program = nsight.find_program()
+        because = nsight.forbidden() if program else f"Nsight Compute ({nsight.PROGRAM}) is not installed here."
+        if because:
+            return Counted(because=because)
+        ended = run_script(
+            self._setup,
+            role,
+            requests,
+            lambda report: nsight.command(program, report, kernels, COUNTED_LAUNCHES),
+            timeout_s,
+        )
+        found = nsight.read_report(ended.report)
+        if found.launches:
+            return found
+        # What the program itself says explains more than that nothing was counted, unless counting was forbidden.
+        return Counted(because=ended.because) if ended.because and not nsight.is_refusal(ended.report) else found
 
     def prepare(self) -> None:
         """Start the children that are kept ahead now; they warm up while the caller does something else."""

@@ -5,7 +5,8 @@ torch's own functions are taken when this is imported, so that what runs later i
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import torch
 
@@ -34,6 +35,19 @@ def synchronise(device: str) -> None:
     """Return when everything that was started on ``device`` has ended; a fault of it is raised here."""
     if not on_host(device):
         _synchronize()
+
+
+@contextmanager
+def counted_part(device: str) -> Iterator[None]:
+    """The part of a program in which a tool outside reads the device's counters, when it was told to wait for it."""
+    if on_host(device):
+        yield
+        return
+    torch.cuda.profiler.start()
+    try:
+        yield
+    finally:
+        torch.cuda.profiler.stop()
 
 
 def give_back_unused(device: str) -> None:

@@ -190,6 +190,13 @@ class AskMemory(Record):
     ask: Literal["memory"] = "memory"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskCounters(Record):
+    """Make one call of what is loaded where a tool that watches the process reads the device's counters."""
+
+    ask: Literal["counters"] = "counters"
+
+
 RequestMessage = (
     Open
     | Describe
@@ -207,6 +214,7 @@ RequestMessage = (
     | AskProposals
     | AskLaunches
     | AskMemory
+    | AskCounters
 )
 
 

@@ -16,6 +16,7 @@ from strop.wire.messages import (
     Accept,
     Accepted,
     AskCapture,
+    AskCounters,
     AskLaunches,
     AskMemory,
     AskProfile,
@@ -212,4 +213,5 @@ HANDLERS: Mapping[type[Any], Handler] = {
     AskLaunches: Handler(answer=_question, stage=Stage.TIME),
     AskMemory: Handler(answer=_question, stage=Stage.TIME),
     AskProfile: Handler(answer=_question, stage=Stage.TIME),
+    AskCounters: Handler(answer=_question, stage=Stage.TIME),
 }

@@ -161,3 +161,27 @@ def test_the_first_redraw_of_parameters_meets_the_first_cases_inputs():
     first = plan.values[0]
     assert (plan.parameters[0].index, plan.parameters[0].distribution) == (first.index, first.distribution)
     assert plan.parameters[1].index not in {case.index for case in plan.values}
+
+
+def test_a_profile_says_how_much_of_a_multiprocessor_a_launch_takes():
+    taken = KernelResources(grid=(8, 1, 1), block=(128, 1, 1), registers=168, shared_bytes=0)
+    launched = tuple(
+        DeviceKernel(name=name, calls=1, time_ns=400.0, library="", resources=each)
+        for name, each in (("triton_poi_0", taken), ("Memset (Device)", None))
+    )
+    sample = KernelSample(
+        name="triton_poi_0",
+        language="triton",
+        nodes=(),
+        calls=1,
+        time_ns=800.0,
+        moved_bytes=640,
+        work_flop=0,
+        launched=launched,
+    )
+    limits = Multiprocessor(count=4, threads=2048, blocks=32, registers=65536, shared_bytes=1 << 17)
+    reply = ProfileReply(call_ns=1000.0, kernels=(sample,))
+    (kernel,) = build_profile("w", replace(TARGET, multiprocessor=limits), reply).kernels
+    assert kernel.resources.occupancy_ratio == 12 / 64 and kernel.resources.limited_by == "registers"
+    assert kernel.launched[1] == launched[1]
+    assert kernel.diagnosis.startswith("moves 800 MB/s, 80 % of what a copy reaches; 168 registers a thread")

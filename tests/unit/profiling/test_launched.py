@@ -6,10 +6,10 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 from strop.profiling.launched import GENERATED_MODULES, compiled_variants, device_kernels
-from strop.profiling.libraries import library_of, plain_kernel_name
 from strop.profiling.profile import profile_calls
 from strop.profiling.trace import Launch, calls_of
 from strop.records.profile import KernelResources
+from strop.targets._kernel_names import library_of, plain_kernel_name
 from tests.unit.profiling.test_trace import TRACE
 
 TAKEN = KernelResources(grid=(8, 1, 1), block=(128, 1, 1), registers=40, shared_bytes=2048)

@@ -105,6 +105,13 @@ def test_on_the_host_a_range_takes_its_own_time():
     assert first.children[0].children[0].children[1].duration_ns == 100
 
 
+def test_a_launch_that_was_not_recorded_is_in_the_range_that_the_profiler_names():
+    named = span("triton_poi_fused_0", 110, 120) | {"args": {"External id": 31}}
+    ran = kernel("triton_poi_fused_0", 9, 9000, 50, **{"External id": 31})
+    (call, _) = calls_of([mark(100, 200), mark(300, 400), named, ran], "cuda")
+    assert (call.duration_ns, names(call.children[0].launches)) == (50, ["triton_poi_fused_0"])
+
+
 def test_a_trace_without_a_call_is_empty():
     assert calls_of([event for event in TRACE if event["name"] != MARK], "cuda") == ()
 
