@@ -314,9 +314,10 @@ class Court:
     def _drawn_for(self, case: Case) -> Iterator[tuple[_Drawing, Tensors]]:
         """The inputs that a case had before; else those of its twin with other parameters; else fresh ones."""
         twin = case.index, case.distribution, 0
-        known = self._drawings.get(_draw_of(case)) or self._drawings.get(twin)
+        theirs = self._drawings.get(twin)
+        known = self._drawings.get(_draw_of(case)) or theirs
         if known is not None:
-            gold = self._golds.get(twin)
+            gold = self._golds.get(twin) if known == theirs else None
             yield known, gold.inputs if gold is not None else self.draw_inputs(known.distribution, known.seed)
         for attempt, distribution in enumerate([case.distribution] * REDRAWS + [Distribution.OWN] * REDRAWS):
             drawing = _Drawing(seed=secrets.randbits(31), distribution=distribution, redrawn=attempt >= REDRAWS)
