@@ -119,12 +119,13 @@ class Graphed:
         if self._captures == MOST_CAPTURES:
             log.warning("parameters keep moving: from the next move on calls run as compiled, without a CUDA graph")
         static = frozenset(self._static)
-        self._places = {index: _place_for(value) for index, value in enumerate(args) if index not in static}
-        inputs = [args[index] if index in static else self._places[index] for index in range(len(args))]
+        places = {index: _place_for(value) for index, value in enumerate(args) if index not in static}
+        inputs = [args[index] if index in static else places[index] for index in range(len(args))]
         try:
             self._replay, self._results = self._pool.record(lambda: self._compiled(list(inputs)))
         except RuntimeError as error:
             raise _refusal(error) from error
+        self._places = places
         self._is_alone = _alone(self._results)
         self._addresses = [value.data_ptr() if index in static else None for index, value in enumerate(inputs)]
 

@@ -67,16 +67,24 @@ def contained(stage: Stage, work: Callable[[], T], owner: Who = "strop") -> T | 
     try:
         return work()
     except Blamed as fault:
-        return _raised(stage, fault.who, fault.error, fault.detail, fault.trace, _kind(fault.for_memory))
+        kind = _kind(fault.for_memory)
+        return _raised(stage, _at_fault(fault.who, kind, owner), fault.error, fault.detail, fault.trace, kind)
     except StropError as error:
-        return _raised(stage, _responsible(error), type(error).__name__, str(error), "", _kind(for_memory=False))
+        kind = _kind(for_memory=False)
+        who = _at_fault(_responsible(error), kind, owner)
+        return _raised(stage, who, type(error).__name__, str(error), "", kind)
     except BaseException as error:
         kind = _kind(_is_for_memory(error))
-        who: Who = owner if kind == "device" or (kind == "memory" and owner == "candidate") else "strop"
+        who = owner if kind == "memory" and owner == "candidate" else _at_fault("strop", kind, owner)
         doing = "Waiting for the device" if kind == "device" else "Making room for its results"
         ours = who == "strop"
         detail = _sentence(error, "The worker itself" if ours else doing, "Please report it." if ours else "")
         return _raised(stage, who, type(error).__name__, detail, _trace(error), kind)
+
+
+def _at_fault(who: Who, kind: Kind, owner: Who) -> Who:
+    """Whoever's code meets a device that refuses the process: it is the owner's that brought that about."""
+    return owner if kind == "device" else who
 
 
 def _raised(stage: Stage, who: Who, error: str, detail: str, trace: str, kind: Kind) -> Raised:

@@ -184,6 +184,17 @@ def test_memory_that_runs_out_stays_what_it_is():
         graphed([torch.ones(3, 4), WEIGHT])
 
 
+def test_a_capture_that_fails_leaves_the_former_one_whole():
+    tape, weight = Tape(), torch.full((4,), 3.0)
+    graphed = Graphed(Code(affine), [1], tape)
+    for _ in range(3):
+        graphed([torch.ones(3, 4), WEIGHT])
+    tape.fails_with = RuntimeError("CUDA error: operation not permitted when stream is capturing")
+    with pytest.raises(BadCandidate):
+        graphed([torch.ones(3, 4), weight])
+    assert graphed([torch.full((3, 4), 5.0), WEIGHT])[0].eq(10).all()
+
+
 def test_a_number_among_the_inputs_is_refused():
     graphed = Graphed(Code(lambda x, n: (x * n,)), [], Tape())
     graphed([torch.ones(3), 4])

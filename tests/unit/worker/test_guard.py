@@ -84,6 +84,15 @@ def test_a_fault_that_shows_in_our_own_calls_is_whose_code_it_was(refused, owner
     )
 
 
+def test_whoever_meets_a_refusing_device_is_not_to_blame_for_it(refused):
+    def work():
+        with foreign("workload", "The model's forward()"):
+            raise torch.AcceleratorError(ILLEGAL)
+
+    assert contained(Stage.VALUES, work, "candidate").who == "candidate"
+    assert contained(Stage.VALUES, work, "workload").who == "workload"
+
+
 def test_an_error_of_the_device_that_is_over_is_an_error_like_any_other():
     found = raised(torch.AcceleratorError("CUDA error: invalid argument"))
     assert (found.who, found.kind) == ("candidate", "raised")
@@ -93,7 +102,7 @@ def test_an_error_of_the_device_that_is_over_is_an_error_like_any_other():
 
 
 def test_a_refusal_of_ours_does_not_hide_the_devices(refused):
-    found = contained(Stage.BUILD, lambda: (_ for _ in ()).throw(BadCandidate("It cannot be captured.")))
+    found = contained(Stage.BUILD, lambda: (_ for _ in ()).throw(BadCandidate("It cannot be captured.")), "candidate")
     assert (found.who, found.kind, found.detail) == ("candidate", "device", "It cannot be captured.")
 
 
