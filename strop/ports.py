@@ -118,8 +118,10 @@ class WallPort(Protocol):
         """
         ...
 
-    def device_lock(self, device: str) -> AbstractContextManager[None]:
-        """Exclusive use of a device across processes; held time is what ``device_seconds`` counts."""
+    def device_lock(self, device: str, *, still: bool) -> AbstractContextManager[None]:
+        """Exclusive use of a device across processes; held time is what ``device_seconds`` counts. ``still``: a clock
+        runs meanwhile, so nothing else is started or warms up.
+        """
         ...
 
     def held_s(self, device: str) -> float:

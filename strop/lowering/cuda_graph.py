@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import logging
 import threading
+import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -51,6 +53,15 @@ class GraphPool:
         ):
             results = run()
         return graph.replay, results
+
+    def recover(self) -> None:
+        """A broken capture leaves torch's random generators in the belief that it goes on; one that ends well, though
+        of nothing, sets them right.
+        """
+        with warnings.catch_warnings(), suppress(RuntimeError):
+            warnings.simplefilter("ignore")
+            with torch.cuda.graph(torch.cuda.CUDAGraph()):
+                pass
 
     def is_being_captured(self) -> bool:
         """True while the caller captures a graph of their own, of which this call becomes a part."""
@@ -124,6 +135,7 @@ class Graphed:
         try:
             self._replay, self._results = self._pool.record(lambda: self._compiled(list(inputs)))
         except RuntimeError as error:
+            self._pool.recover()
             raise _refusal(error) from error
         self._places = places
         self._is_alone = _alone(self._results)

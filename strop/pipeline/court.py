@@ -186,9 +186,11 @@ class Court:
         """End these children together with the court."""
         self._stack.callback(children.close)
 
-    def device(self) -> AbstractContextManager[None]:
-        """Exclusive use of the device: around what runs on it, never around what only builds."""
-        return self.wall.device_lock(self.target.lock)
+    def device(self, *, timed: bool = False) -> AbstractContextManager[None]:
+        """Exclusive use of the device: around what runs on it, never around what only builds. While something is
+        ``timed`` nothing is started beside it.
+        """
+        return self.wall.device_lock(self.target.lock, still=timed)
 
     def open(self, child: ChildPort) -> None:
         """Have a child load the workload's code under the contract."""

@@ -13,7 +13,7 @@ from strop.wire.tensors import Tensors
 
 Thing = TypeVar("Thing")
 
-SHARE_OF_MEMORY = 6
+SHARE_OF_MEMORY = 16
 """Remembered answers take at most one part in so many of a device's memory; the rest is for those who run."""
 HOST_BYTES = 2 << 30
 

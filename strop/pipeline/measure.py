@@ -160,7 +160,7 @@ def compare(
     with ExitStack() as stack:
         for process in range(processes):
             baseline, candidate = lanes(stack, process)
-            with court.device():
+            with court.device(timed=True):
                 rate = clock.time_pairs(baseline, candidate, call_time_ns(court, baseline), looks, process)
                 memory = memory_ratio(court, baseline, candidate)
             ratios += [memory] if memory is not None else []

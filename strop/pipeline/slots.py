@@ -12,6 +12,7 @@ import numpy as np
 import torch
 
 from strop.pipeline.court import Court
+from strop.pipeline.gold import bytes_of, limit_bytes
 from strop.records.evidence import Distribution
 from strop.records.target import Target
 from strop.records.tensor import HOST
@@ -25,9 +26,9 @@ MAX_SLOTS = 256
 MIN_SLOTS = 4
 BASE_DRAWS = 4
 ARENA_BYTES = 1 << 30
-SHARE_OF_MEMORY = 16
-"""On a device the slots of one child take at most one part in so many of the memory: three children are on the clock,
-each with a copy of what it made, beside the draws that contents are made of.
+SHARE_OF_MEMORY = 48
+"""On a device the slots of one child take one part in so many of the memory: several children are on the clock, each
+with a copy of what it made, beside the draws that contents are made of, and each call needs memory of its own.
 """
 
 
@@ -37,7 +38,8 @@ def slots_for(description: Description, target: Target, call_ns: float) -> int:
     arena_bytes = ARENA_BYTES if target.device == HOST else max(ARENA_BYTES, target.memory_bytes // SHARE_OF_MEMORY)
     by_time = math.ceil(ROUND_NS / max(call_ns, 1.0))
     by_cache = math.ceil(2 * target.last_level_cache_bytes / slot_bytes)
-    by_memory = max(2, arena_bytes // slot_bytes)
+    # Two, so that contents change from call to call, unless not even that many leave room for the others.
+    by_memory = max(2 if 2 * slot_bytes <= 4 * arena_bytes else 1, arena_bytes // slot_bytes)
     return min(max(by_time, min(by_cache, by_time * 4), MIN_SLOTS), MAX_SLOTS, by_memory)
 
 
@@ -133,5 +135,8 @@ _ROLLABLE = (DomainKind.INTEGER, DomainKind.BOOLEAN)
 def supply(court: Court) -> Supply:
     """Draw what the rounds are made of."""
     court.parameters(0)
-    draws = [court.draw_inputs(Distribution.OWN) for _ in range(BASE_DRAWS)]
+    first = court.draw_inputs(Distribution.OWN)
+    # At least two, so that there is something to mix.
+    count = min(BASE_DRAWS, max(2, limit_bytes(court.target) // max(1, bytes_of(first))))
+    draws = [first, *(court.draw_inputs(Distribution.OWN) for _ in range(count - 1))]
     return Supply(draws, court.description.inputs)

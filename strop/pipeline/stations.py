@@ -146,7 +146,7 @@ class LocalStations:
         with _blaming(candidate), ExitStack() as stack:
             child = court.baseline if candidate is None else court.loaded(stack, role, form)
             court.deliver(child, 0)
-            with court.device():
+            with court.device(timed=True):
                 request = AskProfile(calls=PROFILED_CALLS, target=self.target)
                 reply = child.ask(request, ProfileReply, court.timeouts.build_s)
         if counters and self.target.multiprocessor is not None:

@@ -109,7 +109,7 @@ def baselines(court: Court, modes: tuple[str, ...]) -> BaselinesMeasured:
                 children[mode] = opened.result()
             except WorkloadInconclusive as fault:
                 failed.append((mode, str(fault)))
-        with court.device():
+        with court.device(timed=True):
             times = _time_in_turn(court, children)
         best = min(times, key=lambda mode: times[mode], default="")
         for mode, child in children.items():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from types import TracebackType
 
@@ -98,13 +98,13 @@ class LocalWall:
         self._pool.prepare()
 
     @contextmanager
-    def device_lock(self, device: str) -> Iterator[None]:
-        """Exclusive use of ``device`` across processes; while it is held, no child is started ahead.
+    def device_lock(self, device: str, *, still: bool) -> Iterator[None]:
+        """Exclusive use of ``device`` across processes; with ``still`` no child is started ahead while it is held.
 
         Raises:
             StoreError: the lock file cannot be made.
         """
-        with self._lease(device).hold(), self._pool.still():
+        with self._lease(device).hold(), self._pool.still() if still else nullcontext():
             yield
 
     def held_s(self, device: str) -> float:

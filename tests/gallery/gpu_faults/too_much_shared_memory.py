@@ -1,6 +1,6 @@
 """Wants more shared memory than a block can have.
 
-story: The tiles of a product were made as large as registers allow; together they need 256 KiB.
+story: A product was pipelined so deep that the tiles on their way need more shared memory than there is.
 kind: mistake
 seen: with tile sizes that were tuned on another device
 workload: linear_relu
@@ -15,10 +15,13 @@ from torch import nn
 
 @triton.jit
 def linear_relu(x, w, b, out, rows, inner, columns, ROWS: tl.constexpr, INNER: tl.constexpr, COLUMNS: tl.constexpr):
-    row, column, k = tl.arange(0, ROWS)[:, None], tl.arange(0, COLUMNS)[None, :], tl.arange(0, INNER)
-    left = tl.load(x + row * inner + k[None, :], mask=(row < rows) & (k[None, :] < inner), other=0.0)
-    right = tl.load(w + column * inner + k[:, None], mask=(column < columns) & (k[:, None] < inner), other=0.0)
-    total = tl.dot(left, right, input_precision="ieee")
+    row, column = tl.arange(0, ROWS)[:, None], tl.arange(0, COLUMNS)[None, :]
+    total = tl.zeros((ROWS, COLUMNS), tl.float32)
+    for start in range(0, inner, INNER):
+        k = start + tl.arange(0, INNER)
+        left = tl.load(x + row * inner + k[None, :], mask=(row < rows) & (k[None, :] < inner), other=0.0)
+        right = tl.load(w + column * inner + k[:, None], mask=(column < columns) & (k[:, None] < inner), other=0.0)
+        total = tl.dot(left, right, total)
     total += tl.load(b + column, mask=column < columns, other=0.0)
     tl.store(out + row * columns + column, tl.maximum(total, 0.0), mask=(row < rows) & (column < columns))
 
@@ -32,5 +35,5 @@ class ModelNew(nn.Module):
         weight, bias = self.linear.weight, self.linear.bias
         out = x.new_empty(x.shape[0], weight.shape[0])
         sizes = (x.shape[0], x.shape[1], weight.shape[0])
-        linear_relu[(1,)](x, weight, bias, out, *sizes, ROWS=256, INNER=128, COLUMNS=256, num_warps=8)
+        linear_relu[(1,)](x, weight, bias, out, *sizes, ROWS=128, INNER=64, COLUMNS=128, num_warps=8, num_stages=8)
         return out

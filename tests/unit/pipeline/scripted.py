@@ -276,7 +276,7 @@ class ScriptedWall:
         return float(self.locks.count(device))
 
     @contextmanager
-    def device_lock(self, device):
+    def device_lock(self, device, *, still):
         self.locks.append(device)
         yield
 

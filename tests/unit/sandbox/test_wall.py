@@ -166,7 +166,7 @@ def test_several_spares_are_used_in_the_order_in_which_they_were_started(tmp_pat
 def test_a_lease_starts_nothing_ahead_and_waits_for_what_warms_up(tmp_path):
     with make_wall(tmp_path, ahead={ChildRole.CANDIDATE: 1}) as wall:
         wall.prepare(ChildRole.CANDIDATE)
-        with wall.device_lock("null"):
+        with wall.device_lock("null", still=True):
             (spare,) = wall._pool._spares[ChildRole.CANDIDATE]
             began = time.monotonic()
             child = wall._pool.take(ChildRole.CANDIDATE)
@@ -182,7 +182,7 @@ def test_the_lock_excludes_other_processes_and_counts_its_time(tmp_path):
     with make_wall(tmp_path) as wall:
         script = "import fcntl, sys\nfile = open(sys.argv[1], 'w')\nfcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)\n"
         command = [sys.executable, "-c", script, str(tmp_path / "home" / "locks" / "null_0.lock")]
-        with wall.device_lock("null:0"), wall.device_lock("null:0"):
+        with wall.device_lock("null:0", still=True), wall.device_lock("null:0", still=True):
             time.sleep(0.2)
             assert subprocess.run(command, capture_output=True, check=False).returncode != 0
         held_s = wall.held_s("null:0")
@@ -196,11 +196,11 @@ def test_the_lock_excludes_other_walls(tmp_path):
     order = []
 
     def second():
-        with make_wall(tmp_path) as wall, wall.device_lock("null"):
+        with make_wall(tmp_path) as wall, wall.device_lock("null", still=True):
             order.append("second")
 
     with make_wall(tmp_path) as wall:
-        with wall.device_lock("null"):
+        with wall.device_lock("null", still=True):
             thread = threading.Thread(target=second)
             thread.start()
             time.sleep(0.2)
@@ -211,7 +211,11 @@ def test_the_lock_excludes_other_walls(tmp_path):
 
 def test_a_lock_that_cannot_be_made_says_what_to_do(tmp_path):
     (tmp_path / "home").write_text("a file")
-    with make_wall(tmp_path) as wall, pytest.raises(StoreError, match="STROP_HOME"), wall.device_lock("null"):
+    with (
+        make_wall(tmp_path) as wall,
+        pytest.raises(StoreError, match="STROP_HOME"),
+        wall.device_lock("null", still=True),
+    ):
         pass
 
 
