@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import torch
@@ -17,10 +18,10 @@ from strop.capture.graph_record import graph_record
 from strop.capture.placeholders import STATIC
 from strop.capture.recorder import MANY
 from strop.capture.road import compile_through, own_errors
-from strop.errors import NotSupported
+from strop.errors import BadCandidate, NotSupported
 from strop.lowering.cuda_graph import Graphed, GraphPool
 from strop.lowering.frozen import Packed, split_frozen
-from strop.lowering.kernel_edits import KernelEdits, with_hashes
+from strop.lowering.kernel_edits import CPP_WRAPPER, KernelEdits, with_hashes
 from strop.lowering.modes import inductor_options
 from strop.lowering.retrace import fake_inputs, keep_promises, origin_names, output_values, retrace, settle
 from strop.lowering.torch_shims import (
@@ -67,6 +68,7 @@ class LoweringOptions:
 @dataclass(frozen=True, slots=True)
 class LoweredGraph:
     """One graph of a lowered module: ids before and after the rewrite, what Inductor wrote, the packs if there are any.
+    ``in_form`` has Inductor write it again with all reductions in one form.
 
     ``origins`` and ``names`` say where kernels came from; without ``observe`` the former is empty and comments have
     to do.
@@ -78,6 +80,7 @@ class LoweredGraph:
     packed: Packed | None
     origins: Mapping[str, tuple[str, ...]]
     names: Mapping[str, str]
+    in_form: Callable[[str], str]
 
     @property
     def output(self) -> CompilerOutput:
@@ -99,6 +102,8 @@ class Lowered:
         self._options = options
         self._graph_pool = GraphPool()
         self._inductor = inductor_options(options.mode, options.inductor)
+        if options.edits and self._inductor.get("cpp_wrapper"):
+            raise BadCandidate(CPP_WRAPPER)
         self._edits = KernelEdits.of(options.edits)
         self._compiled = compile_through(module, self._compile, dynamic=options.dynamic)
         self._run: Callable[..., Any] = self._first_run
@@ -163,11 +168,13 @@ class Lowered:
         if rewritten.meta.get(CUDA_GRAPH):
             compiled = Graphed(compiled, static, self._graph_pool)
         packed = Packed(compiled, split) if split.prologue is not None else None
-        self.graphs.append(LoweredGraph(captured.id, rewritten_id, wrapper, packed, origins, names))
+        in_form = partial(self._wrapper_in, rest=split.rest, static=static)
+        self.graphs.append(LoweredGraph(captured.id, rewritten_id, wrapper, packed, origins, names, in_form))
         return packed or compiled
 
     def _wrapper_in(self, form: str, rest: GraphModule, static: Sequence[int]) -> str:
-        return wrapper_text(retrace(rest), fake_inputs(rest), static, persistent=form == PERSISTENT)
+        with patched_options(self._inductor):
+            return wrapper_text(retrace(rest), fake_inputs(rest), static, persistent=form == PERSISTENT)
 
 
 def _static_positions(module: GraphModule) -> list[int]:

@@ -20,6 +20,7 @@ from torch._guards import TracingContext, detect_fake_mode, tracing
 from torch._inductor import compile_fx as inductor
 from torch._inductor import config as inductor_config
 from torch._inductor import debug as inductor_debug
+from torch._inductor.async_compile import AsyncCompile
 from torch._inductor.cudagraph_utils import BoxedDeviceIndex
 from torch._inductor.decomposition import select_decomp_table
 from torch._inductor.exc import InductorError
@@ -69,6 +70,12 @@ DOORS: Mapping[str, Door] = {
         oldest=(2, 11),
         newest=(2, 14),
         without="recipes that edit or retune a generated kernel are refused",
+    ),
+    "kernel_launches": Door(
+        purpose="see with which arguments generated kernels are launched",
+        oldest=(2, 11),
+        newest=(2, 14),
+        without="launches are ranked by an estimate alone, and not measured before they are proposed",
     ),
     "compare_addresses": Door(
         purpose="compare the addresses of many tensors in one call",
@@ -263,6 +270,45 @@ def _forced_choices(persistent: bool) -> Any:
             return persistent and bool(known) and not cooperative_reduction
 
     return Forced()
+
+
+@contextmanager
+def launches_seen() -> Iterator[dict[str, tuple[Any, ...]]]:
+    """While the block runs, each generated Triton kernel's first launch is noted: its positional arguments by its name.
+
+    They are the tensors themselves, which are kept alive. Empty where this torch was not tried.
+    """
+    seen: dict[str, tuple[Any, ...]] = {}
+    if not is_open("kernel_launches"):
+        yield seen
+        return
+    # Importing it needs Triton, which a machine without an accelerator need not have.
+    from torch._inductor.runtime.triton_heuristics import CachingAutotuner
+
+    original = CachingAutotuner.run
+
+    def run(self: Any, *args: Any, **options: Any) -> Any:
+        seen.setdefault(_kernel_name(self), args)
+        return original(self, *args, **options)
+
+    CachingAutotuner.run = run
+    try:
+        yield seen
+    finally:
+        CachingAutotuner.run = original
+
+
+def _kernel_name(autotuner: Any) -> str:
+    """The name by which the wrapper calls it."""
+    return str(autotuner.inductor_meta.get("kernel_name") or autotuner.fn.__name__)
+
+
+def compiling_kernel(name: str, source: str) -> Callable[[], Callable[..., Any]]:
+    """Begin to compile the text of one generated Triton kernel; what is returned waits for it and gives its launch,
+    which takes the arguments that the wrapper would give, and the stream.
+    """
+    started: Any = AsyncCompile().triton(name, source, device_str="cuda")
+    return lambda: (started.result() if hasattr(started, "result") else started).run
 
 
 def _last_words(failure: BaseException) -> str:

@@ -15,6 +15,7 @@ from strop.pipeline.counters import count, heaviest, with_counters
 from strop.pipeline.court import Court, Timeouts, trusted
 from strop.pipeline.decide import decide
 from strop.pipeline.judge import CONFIRMATION, SCREENING, Floor, judge, role_of
+from strop.pipeline.launches import measured
 from strop.ports import WallPort
 from strop.records.candidate import Candidate, CompiledForm, Form
 from strop.records.contract import Contract
@@ -171,7 +172,8 @@ class LocalStations:
     def catalogue(self) -> CatalogueAsked:
         """What the transforms propose."""
         reply = self._proposals()
-        return CatalogueAsked(proposals=reply.proposals, declines=reply.declines)
+        proposals = measured(self.court, reply.proposals, self._kernels)
+        return CatalogueAsked(proposals=proposals, declines=reply.declines)
 
     def _proposals(self) -> ProposalsReply:
         with trusted("The catalogue could not be asked"):

@@ -52,6 +52,11 @@ class KernelText:
         return sum(1 for _ in _calls_of(self.function, "load"))
 
     @property
+    def has_products(self) -> bool:
+        """Whether tiles are multiplied as matrices."""
+        return any(True for _ in _calls_of(self.function, "dot"))
+
+    @property
     def has_atomics(self) -> bool:
         """Whether results depend on the order in which program instances run."""
         return any(True for _ in _calls_of(self.function, "atomic_"))

@@ -137,8 +137,8 @@ def why_not_tunable(kernel: KernelText) -> str:
     strange = [each for each in kernel.blocks if each not in MAX_BLOCK]
     if strange:
         return f"it has block sizes of its own ({', '.join(strange)})"
-    if "tma_min_block_sizes" in kernel.facts:
-        return "its loads need blocks of a certain size"
+    if kernel.has_products or "tma_min_block_sizes" in kernel.facts:
+        return "its products or loads need blocks of certain sizes"
     return ""
 
 
@@ -231,7 +231,7 @@ def estimate(shape: Shape, launch: Launch) -> float:
 def _resident(shape: Shape, launch: Launch, tile: float, registers: float) -> int:
     """Program instances that fit on a multiprocessor at once; a pipelined loop keeps what it loads in shared memory."""
     threads = launch.warps * _WARP
-    shared_bytes = launch.stages * tile * shape.element_bytes * shape.loads_per_pass if launch.stages > 1 else 1
+    shared_bytes = max(1, (launch.stages - 1) * tile * shape.element_bytes * shape.loads_per_pass)
     limits = (_THREADS // threads, int(_REGISTERS // (registers * threads)), int(_SHARED_BYTES // shared_bytes))
     return min(_PROGRAMS_PER_SM, *limits)
 

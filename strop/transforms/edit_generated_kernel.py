@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -55,6 +56,7 @@ class EditGeneratedKernel(KernelTransform):
             raise BadCandidate(f'{self.name} needs the new text of {kernel.name}: give source="...".')
         if kernel.language != "triton":
             return source
+        _refuse_what_is_not_python(kernel.name, source)
         theirs, mine = read_kernel(kernel.source), read_kernel(source)
         if mine is None:
             raise BadCandidate(
@@ -65,6 +67,14 @@ class EditGeneratedKernel(KernelTransform):
             _same_arguments(kernel.name, theirs.runtime_arguments, mine.runtime_arguments)
             return with_name(source, theirs.name)
         return source
+
+
+def _refuse_what_is_not_python(name: str, source: str) -> None:
+    try:
+        ast.parse(source)
+    except SyntaxError as error:
+        line = f": {error.text.strip()}" if error.text else ""
+        raise BadCandidate(f"The new text of {name} is not Python: {error.msg} in line {error.lineno}{line}") from None
 
 
 def _same_arguments(name: str, wanted: tuple[str, ...], found: tuple[str, ...]) -> None:

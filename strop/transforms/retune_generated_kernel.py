@@ -58,6 +58,7 @@ LONGEST_ROW = 16384
 _WINNABLE_SHARE = {POINTWISE: 0.25, LOOPED: 0.5, PERSISTENT: 0.5}
 """Of the time above the floor, what another launch may hope for: the compiler tries several launches for a pointwise
 kernel, and mostly one for a reduction."""
+_KINDS = {PERSISTENT_FORM: PERSISTENT, LOOPED_FORM: LOOPED}
 _RANGED_LAUNCHES = 24
 _MOST_CHOICES = 4
 
@@ -124,6 +125,8 @@ class RetuneGeneratedKernel(KernelTransform):
         reason = "it is not Inductor's own" if text is None else why_not_tunable(text)
         if text is None or reason:
             raise BadCandidate(f"{kernel.name} cannot be retuned: {reason}.")
+        if text.kind != _KINDS.get(form, text.kind):
+            raise BadCandidate(f"The compiler writes no {form} form of {kernel.name}.")
         launch = _launch(text, arguments)
         source = with_launch(text, launch.values())
         if launch.stages > 1:

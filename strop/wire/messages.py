@@ -18,6 +18,7 @@ from strop.records.evidence import Circumstance, Distribution, Stage
 from strop.records.graph import Capture, KernelKind
 from strop.records.opportunity import Decline, Proposal
 from strop.records.profile import DeviceKernel, KernelProfile
+from strop.records.recipe import Step
 from strop.records.target import Target
 from strop.records.workload import Description, Leaf, Workload
 from strop.wire.layout import Layout
@@ -171,6 +172,18 @@ class AskProposals(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AskLaunches(Record):
+    """How long each of several edits of generated kernels takes, alone on the arguments that the workload gives it and
+    with nothing left in caches of ``cache_bytes``. What is not reached within ``limit_s`` seconds is left out.
+    """
+
+    steps: tuple[Step, ...]
+    cache_bytes: int
+    limit_s: float
+    ask: Literal["launches"] = "launches"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AskMemory(Record):
     """Peak memory of one call of what is loaded, above what stood before."""
 
@@ -199,6 +212,7 @@ RequestMessage = (
     | AskCapture
     | AskProfile
     | AskProposals
+    | AskLaunches
     | AskMemory
     | AskCounters
 )
@@ -311,6 +325,26 @@ class ProposalsReply(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LaunchTime(Record):
+    """What one edit of a kernel takes per launch beside the compiler's own version, each alone; ``because`` says why it
+    could not be launched, and then both times are 0.
+    """
+
+    step: Step
+    time_ns: float = 0.0
+    own_ns: float = 0.0
+    because: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaunchesReply(Record):
+    """Answer to AskLaunches, in the order of the steps."""
+
+    times: tuple[LaunchTime, ...]
+    reply: Literal["launches"] = "launches"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryReply(Record):
     """Answer to AskMemory."""
 
@@ -342,6 +376,7 @@ ReplyMessage = (
     | CaptureReply
     | ProfileReply
     | ProposalsReply
+    | LaunchesReply
     | MemoryReply
     | Raised
 )

@@ -8,7 +8,7 @@ import pytest
 
 from strop.records.event import Decided, Described, RunEnded, RunStarted
 from strop.storage.ledger import open_ledger
-from tests.walk.commands import TINY
+from tests.walk.commands import ROOT, TINY
 
 pytestmark = pytest.mark.timeout(900)
 
@@ -80,3 +80,22 @@ def test_a_campaign_is_interrupted_and_goes_on(place):
     again = place.strop(*BENCH)
     assert again.code == 0 and again.json == value
     assert everything(place) == before
+
+
+@pytest.mark.gpu
+def test_blocks_of_transformers_on_an_accelerator(place):
+    """Two suites under two contracts in one campaign; nothing crashes, and what is kept is no slower."""
+    pytest.importorskip("transformers")
+    (place.folder / "suite").mkdir()
+    place.write("suite/work.py", TINY)
+    blocks = f"{ROOT / 'examples' / 'bf16'}=bf16"
+    done = place.strop("bench", "suite", blocks, "--budget", "20s", "--baseline", "eager,default", "--json")
+    assert done.code == 0, done.err
+    value = done.json
+    assert [row["contract"] for row in value["rows"]] == ["fp32", "bf16", "bf16"]
+    assert value["machine"]["device"].startswith("cuda") and value["finished"] is True
+    for row in value["rows"]:
+        assert row["status"] in ("kept", "none", "inadmissible"), row
+        assert row["kept"] is None or row["kept"]["low"] > 1
+    assert set(value["scores"]) == {"all", "suite:suite", "suite:bf16", "contract:fp32", "contract:bf16"}
+    assert place.left_behind() == []

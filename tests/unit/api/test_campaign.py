@@ -1,7 +1,7 @@
 """Campaigns over scripted stations and a real ledger: what is run, resumed and left alone, and what is written when."""
 
 import json
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 
 import pytest
@@ -9,7 +9,7 @@ import pytest
 from strop.api import campaign as api
 from strop.api import running
 from strop.api.asking import Asked
-from strop.api.campaign import Campaign, Plan, Standing, bench_named
+from strop.api.campaign import Campaign, Plan, Standing, bench_named, unwatched
 from strop.errors import BadWorkload, UsageError, WorkloadInconclusive
 from strop.records.event import KERNELBENCH_RULE, Admitted, RuleAsked, RunEnded, RunStarted
 from strop.wiring import conditions_of, open_house
@@ -65,7 +65,7 @@ def stage(monkeypatch):
     return Stage(monkeypatch)
 
 
-def carry_out(limit_s=None, suite="suite", clock=None, out=None, **asked):
+def carry_out(limit_s=None, suite="suite", clock=None, out=None, watch=unwatched, **asked):
     """One sitting; the campaign as it then stands."""
     words = Asked(**({"budget": 60, "baselines": ("eager", "default")} | asked))
     plan = Plan(suites=[suite], out=out, command="strop bench suite")
@@ -73,7 +73,7 @@ def carry_out(limit_s=None, suite="suite", clock=None, out=None, **asked):
         standings = [
             Standing(item=item, request=replace(words, contract=item.contract).checked()) for item in plan.items("fp32")
         ]
-        campaign = Campaign(house=house, target=CPU, asked=words, plan=plan, standings=standings)
+        campaign = Campaign(house=house, target=CPU, asked=words, plan=plan, standings=standings, watch=watch)
         if clock is not None:
             campaign.clock = clock
         campaign.carry_out(limit_s)
@@ -245,6 +245,34 @@ def test_a_limit_always_lets_one_begin(here, stage):
     for count in (1, 2, 3):
         campaign = carry_out(limit_s=1e-9)
         assert statuses(campaign) == ["kept"] * count + ["not_run"] * (3 - count)
+
+
+def test_a_larger_budget_goes_on_where_the_smaller_one_ended(here, stage):
+    assert statuses(carry_out(budget=1e-9)) == ["none"] * 3
+    assert statuses(carry_out(budget=1e-9)) == ["none"] * 3
+    assert stage.worked_on == list(NAMES)
+    assert statuses(carry_out(budget=60)) == ["kept"] * 3
+    assert stage.worked_on == [*NAMES, *NAMES]
+    # Those came to their end: more time would add nothing.
+    assert statuses(carry_out(budget=600)) == ["kept"] * 3
+    assert stage.worked_on == [*NAMES, *NAMES]
+
+
+def test_whoever_watches_hears_each_run_and_the_rule(here, stage):
+    heard = {}
+
+    class Ear:
+        def __init__(self, title):
+            self.events = heard.setdefault(title, [])
+
+        def heard(self, event):
+            self.events.append(event)
+
+    carry_out(watch=lambda title: nullcontext(Ear(title)))
+    assert list(heard) == [f"[{number}/3] suite/{name}.py" for number, name in enumerate(NAMES, start=1)]
+    for events in heard.values():
+        assert [event.sequence for event in events] == list(range(1, len(events) + 1))
+        assert isinstance(events[-1].what, RuleAsked)
 
 
 def test_other_options_are_another_run(here, stage):
