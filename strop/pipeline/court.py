@@ -314,9 +314,10 @@ class Court:
     def _drawn_for(self, case: Case) -> Iterator[tuple[_Drawing, Tensors]]:
         """The inputs that a case had before; else those of its twin with other parameters; else fresh ones."""
         twin = case.index, case.distribution, 0
-        known = self._drawings.get(_draw_of(case)) or self._drawings.get(twin)
+        theirs = self._drawings.get(twin)
+        known = self._drawings.get(_draw_of(case)) or theirs
         if known is not None:
-            gold = self._golds.get(twin)
+            gold = self._golds.get(twin) if known == theirs else None
             yield known, gold.inputs if gold is not None else self.draw_inputs(known.distribution, known.seed)
         for attempt, distribution in enumerate([case.distribution] * REDRAWS + [Distribution.OWN] * REDRAWS):
             drawing = _Drawing(seed=secrets.randbits(31), distribution=distribution, redrawn=attempt >= REDRAWS)
@@ -351,6 +352,7 @@ def owned(child: ChildPort) -> Generator[None]:
 _WORKLOADS_ADVICE = {
     CrashKind.MEMORY: "Make the workload smaller, or run on a machine with more memory.",
     CrashKind.TIMEOUT: "Make the workload smaller, or look for a loop that does not end.",
+    CrashKind.DEVICE: "Run the workload with Python alone and mend the kernel that breaks off.",
     CrashKind.SIGNAL: "Run the workload with Python alone: if it dies there too, mend it; if not, please report it.",
     CrashKind.OUTPUT: "Take the printing out of the workload.",
     CrashKind.DISK: "Have the workload write less to disk.",

@@ -48,8 +48,8 @@ _NAMES = {
 class Child:
     """Implements `strop.ports.ChildPort` over a `Process`. Not for use by several threads at once.
 
-    After any fault but RAISED the process is gone, and every further call raises the same fault again. ``stage`` is
-    the stage that faults are put down to; None leaves that to the request.
+    After any fault but one that its code raised the process is gone, and every further call raises that fault again.
+    ``stage`` is the stage that faults are put down to; None leaves that to the request.
     """
 
     def __init__(self, role: say.ChildRole, process: Process) -> None:
@@ -153,11 +153,20 @@ class Child:
             except CodecError:
                 raise first from None
         if isinstance(reply, say.Raised):
-            raise ChildFault(self._raised(reply, stage))
+            fault = ChildFault(self._raised(reply, stage))
+            if reply.kind == "device":
+                # Nothing can run there any more, and the device keeps what the process holds until it has ended.
+                self._process.kill()
+                self._fault = fault
+            raise fault
         return cast(Reply, reply)
 
     def _raised(self, reply: say.Raised, stage: Stage) -> CrashEvidence:
-        kind = CrashKind.INFRASTRUCTURE if reply.who == "strop" else CrashKind.RAISED
+        kind = CrashKind.INFRASTRUCTURE
+        if reply.who != "strop":
+            kind = CrashKind.DEVICE if reply.kind == "device" else CrashKind.RAISED
+        if reply.who == "candidate" and reply.kind == "memory":
+            kind = CrashKind.MEMORY
         if kind is CrashKind.RAISED and self._process.watch.over_disk():
             kind = CrashKind.DISK
         return CrashEvidence(

@@ -58,8 +58,9 @@ def _draw(dtype: DType) -> torch.Tensor:
     if dtype not in _NANS:
         return drawn
     width, quiet, free = _NANS[dtype]
-    # The lowest payload bit is always set: the NaNs that arithmetic itself makes have no payload.
-    return ((drawn.view(width) & free) | (quiet | 1)).view(torch.uint8)
+    # The NaNs that arithmetic itself makes have no payload, or one of ones alone: the lowest bit is always set and the
+    # one beside it never.
+    return ((drawn.view(width) & free & ~2) | (quiet | 1)).view(torch.uint8)
 
 
 def fill(target: torch.Tensor, tile: torch.Tensor) -> None:

@@ -132,9 +132,9 @@ def smallest_error(expected: torch.Tensor, dtype: DType) -> float:
     never falls below the smallest normal number: denormals may be flushed to zero.
     """
     kind = FORMATS[dtype]
-    rows = expected.reshape(-1, expected.shape[-1]) if expected.dim() else expected.reshape(1, 1)
-    if not rows.numel():
+    if not expected.numel():
         return kind.smallest_normal
+    rows = expected.reshape(-1, expected.shape[-1]) if expected.dim() else expected.reshape(1, 1)
     top = max(float(_magnitudes(part).max()) for part in _row_parts(rows))
     if top == 0.0:
         return kind.smallest_normal

@@ -56,6 +56,17 @@ def give_back_unused(device: str) -> None:
         torch.cuda.empty_cache()
 
 
+def is_refused() -> bool:
+    """True when the device refuses this process: after a fault of a kernel every later call fails, whoever makes it."""
+    if not torch.cuda.is_initialized():
+        return False
+    try:
+        _synchronize()
+    except RuntimeError:
+        return True
+    return False
+
+
 def device_peak_bytes(call: Callable[[], object]) -> int:
     """Most device memory that torch's allocator held while ``call`` ran, less what it held before."""
     _synchronize()

@@ -355,7 +355,7 @@ class MemoryReply(Record):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Raised(Record):
     """The code behind the wall raised. ``who`` says whose code it was, ``detail`` is one sentence, ``trace`` the end
-    of the traceback.
+    of the traceback; ``kind`` says that memory ran out, or that the device refuses this process from now on.
     """
 
     stage: Stage
@@ -363,6 +363,7 @@ class Raised(Record):
     error: str
     detail: str
     trace: str = ""
+    kind: Literal["raised", "memory", "device"] = "raised"
     reply: Literal["raised"] = "raised"
 
 

@@ -62,7 +62,8 @@ def real(values: torch.Tensor) -> torch.Tensor:
 
 def bits(values: torch.Tensor) -> torch.Tensor:
     """The bytes of dense values as integers of the elements' width, one dimension; 16-byte elements as pairs of 8."""
-    flat = values.reshape(-1)
+    # A copy of booleans would turn every byte that is not 0 into 1.
+    flat = (values.view(torch.uint8) if values.dtype is torch.bool else values).reshape(-1)
     return flat.view(_INTEGERS[min(flat.element_size(), 8)]) if flat.numel() else flat.to(torch.uint8)
 
 

@@ -43,7 +43,7 @@ from strop.wire.messages import (
 from strop.worker.accepting import accept
 from strop.worker.draws import draw_inputs
 from strop.worker.gold import write_answer
-from strop.worker.guard import contained
+from strop.worker.guard import Who, contained
 from strop.worker.loading import load
 from strop.worker.opened import open_workload
 from strop.worker.parameters import draw_parameters
@@ -67,7 +67,7 @@ class Handler:
 def handle(session: Session, request: RequestMessage) -> ReplyMessage:
     """Answer one request; whatever goes wrong is an answer too."""
     handler = HANDLERS[type(request)]
-    return contained(_stage(handler, request), lambda: _answer(session, handler, request))
+    return contained(_stage(handler, request), lambda: _answer(session, handler, request), _owner(session))
 
 
 def play(session: Session, calls: int) -> ReplyMessage:
@@ -79,10 +79,15 @@ def play(session: Session, calls: int) -> ReplyMessage:
         session.has_run = True
         return _DONE
 
-    return contained(Stage.TIME, work)
+    return contained(Stage.TIME, work, _owner(session))
 
 
 _DONE = Done()
+
+
+def _owner(session: Session) -> Who:
+    """Whose code the process runs."""
+    return "candidate" if session.role.is_judged else "workload"
 
 
 def _answer(session: Session, handler: Handler, request: RequestMessage) -> ReplyMessage:

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
 import torch
 
@@ -42,7 +41,7 @@ def test_a_right_candidate_satisfies_it():
 
 @pytest.mark.parametrize(("factor", "passed"), [(1 + 5e-5, True), (1 + 1e-3, False)])
 def test_it_forgives_what_its_tolerance_forgives(factor, passed):
-    said = ask(ScriptedWall(candidate=Script(compute=lambda x, w: x * w * np.float32(factor))))
+    said = ask(ScriptedWall(candidate=Script(compute=lambda x, w: x * w * factor)))
     assert said.passed is passed
     assert said.because == "" or said.because.startswith("trial 1 of 5: ")
 
@@ -68,36 +67,35 @@ def differs(kind, expected, got, contract="fp32"):
 
 
 def test_nan_is_close_to_nothing_and_infinity_to_itself():
-    ones = np.ones(8, np.float32)
-    bad = ones.copy()
-    bad[3] = np.nan
+    ones = torch.ones(8)
+    bad = ones.clone()
+    bad[3] = torch.nan
     assert "1 of 8 elements of out" in differs(DType.FLOAT32, ones, bad)
     assert "1 of 8" in differs(DType.FLOAT32, bad, bad)
-    bad[3] = np.inf
+    bad[3] = torch.inf
     assert differs(DType.FLOAT32, bad, bad) == ""
     assert "1 of 8" in differs(DType.FLOAT32, ones, bad)
 
 
 def test_half_precision_has_a_wider_tolerance():
-    ones, near = np.ones(8, np.float32), np.full(8, 1.005, np.float32)
+    ones, near = torch.ones(8), torch.full((8,), 1.005)
     assert differs(DType.FLOAT32, ones, near)
     assert differs(DType.FLOAT32, ones, near, "bf16") == ""
-    assert differs(DType.FLOAT16, ones.astype(np.float16), near.astype(np.float16)) == ""
-    bits = np.full(8, 0x3F80, np.uint16)
-    assert differs(DType.BFLOAT16, bits, bits + np.uint16(1)) == ""
-    assert differs(DType.BFLOAT16, bits, bits + np.uint16(8))
+    assert differs(DType.FLOAT16, ones.half(), near.half()) == ""
+    assert differs(DType.BFLOAT16, ones.bfloat16(), (ones * (1 + 2.0**-7)).bfloat16()) == ""
+    assert differs(DType.BFLOAT16, ones.bfloat16(), (ones * (1 + 2.0**-4)).bfloat16())
 
 
 def test_integers_and_large_outputs(monkeypatch):
-    monkeypatch.setattr("strop.pipeline.kernelbench._CHUNK", 3)
-    numbers = np.arange(8)
+    monkeypatch.setattr("strop.stats.figures._PIECE_ON_HOST", 3)
+    numbers = torch.arange(8)
     assert differs(DType.INT64, numbers, numbers) == ""
-    assert "5 of 8" in differs(DType.INT64, numbers, np.where(numbers > 2, numbers + 1, numbers))
+    assert "5 of 8" in differs(DType.INT64, numbers, torch.where(numbers > 2, numbers + 1, numbers))
 
 
 def test_the_first_of_several_outputs_that_differs_is_named():
     leaves = [replace(leaf(DType.FLOAT32), path=path) for path in ("out[0]", "out[1]")]
-    ones = np.ones(8, np.float32)
+    ones = torch.ones(8)
     found = first_difference(
         leaves, {"out[0]": ones, "out[1]": ones}, {"out[0]": ones, "out[1]": 2 * ones}, CONTRACTS["fp32"]
     )
