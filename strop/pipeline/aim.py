@@ -11,16 +11,18 @@ from strop.records.target import Target
 from strop.stats.diagnosis import Setting, diagnose, setting_of
 from strop.stats.occupancy import with_occupancy
 from strop.stats.roofline import profile_kernel
+from strop.targets._kernel_names import rounds_to_tf32
 from strop.wire.messages import KernelSample, ProfileReply
+
+TF32 = "tf32"
 
 
 def build_profile(workload_id: str, target: Target, reply: ProfileReply) -> Profile:
     """Kernels, heaviest first, each beside its floor at the target's ceilings and with what keeps it from it."""
-    kernels = tuple(_kernel(sample, target, reply.call_ns) for sample in reply.kernels)
+    samples = [replace(sample, dtype=_unit_of(sample, target)) for sample in reply.kernels]
+    kernels = tuple(_kernel(sample, target, reply.call_ns) for sample in samples)
     setting = setting_of(reply.call_ns, kernels)
-    told = [
-        _diagnosed(kernel, target, sample.dtype, setting) for kernel, sample in zip(kernels, reply.kernels, strict=True)
-    ]
+    told = [_diagnosed(kernel, target, sample.dtype, setting) for kernel, sample in zip(kernels, samples, strict=True)]
     spent = sum(kernel.time_ns for kernel in kernels)
     return Profile(
         workload_id=workload_id,
@@ -30,6 +32,17 @@ def build_profile(workload_id: str, target: Target, reply: ProfileReply) -> Prof
         kernels=tuple(sorted(told, key=lambda kernel: -kernel.time_ns)),
         notes=reply.notes,
     )
+
+
+def _unit_of(sample: KernelSample, target: Target) -> str:
+    """The element type whose product rate is the kernel's ceiling: float32 operands may be multiplied as TF32, which
+    the kernel's name says, or that it is faster than float32 can be.
+    """
+    rates = dict(target.ceilings.product_flop_per_s)
+    if sample.dtype != "float32" or not {"float32", TF32} <= set(rates) or sample.time_ns <= 0:
+        return sample.dtype
+    is_faster = sample.work_flop / sample.time_ns * 1e9 > rates["float32"]
+    return TF32 if is_faster or any(rounds_to_tf32(each.name) for each in sample.launched) else sample.dtype
 
 
 def _diagnosed(kernel: KernelProfile, target: Target, dtype: str, setting: Setting) -> KernelProfile:

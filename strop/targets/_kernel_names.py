@@ -23,9 +23,17 @@ _MARKS = tuple(
 )
 
 
+_TF32 = re.compile(r"tf32|_s1688(?:gemm|fprop|dgrad|wgrad)")
+
+
 def library_of(kernel: str) -> str:
     """The library in words; empty for what no library is known to have."""
     return next((library for pattern, library in _MARKS if pattern.search(kernel)), "")
+
+
+def rounds_to_tf32(kernel: str) -> bool:
+    """True for library kernels whose names say that they multiply float32 operands rounded to TF32."""
+    return _TF32.search(kernel) is not None
 
 
 def plain_kernel_name(kernel: str) -> str:

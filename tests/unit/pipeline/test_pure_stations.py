@@ -185,3 +185,30 @@ def test_a_profile_says_how_much_of_a_multiprocessor_a_launch_takes():
     assert kernel.resources.occupancy_ratio == 12 / 64 and kernel.resources.limited_by == "registers"
     assert kernel.launched[1] == launched[1]
     assert kernel.diagnosis.startswith("moves 800 MB/s, 80 % of what a copy reaches; 168 registers a thread")
+
+
+def test_products_of_rounded_operands_have_the_faster_ceiling():
+    rates = (("float32", 1e9), ("tf32", 8e9), ("bfloat16", 16e9))
+    target = replace(TARGET, ceilings=replace(TARGET.ceilings, product_flop_per_s=rates))
+
+    def floor_ns(name, flop, dtype="float32", on=target):
+        launched = (DeviceKernel(name=name, calls=1, time_ns=1000.0),)
+        sample = KernelSample(
+            name="extern_kernels.convolution",
+            language="library",
+            nodes=(),
+            calls=1,
+            time_ns=1000.0,
+            moved_bytes=0,
+            work_flop=flop,
+            dtype=dtype,
+            launched=launched,
+        )
+        return build_profile("w", on, ProfileReply(call_ns=1000.0, kernels=(sample,))).kernels[0].floor_ns
+
+    assert floor_ns("ampere_sgemm_128x64_tn", 800) == pytest.approx(800.0)
+    assert floor_ns("sm90_xmma_fprop_implicit_gemm_f32f32_tf32f32_f32", 800) == pytest.approx(100.0)
+    assert floor_ns("void cutlass::Kernel2<cutlass_80_tensorop_s1688gemm_128x128>(P)", 800) == pytest.approx(100.0)
+    assert floor_ns("nvjet_unknown", 4000) == pytest.approx(500.0)
+    assert floor_ns("sm90_tf32", 800, "bfloat16") == pytest.approx(50.0)
+    assert floor_ns("sm90_tf32", 800, on=TARGET) == pytest.approx(800.0)

@@ -1,16 +1,22 @@
 """Device kernels: whose they are, what they are called, what the compiler says about its own."""
 
 import sys
+from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
 import pytest
 
+from strop.capture.compiler_output import compiler_output
+from strop.profiling import profile
 from strop.profiling.launched import GENERATED_MODULES, compiled_variants, device_kernels
 from strop.profiling.profile import profile_calls
 from strop.profiling.trace import Launch, calls_of
+from strop.records.graph import KernelKind
 from strop.records.profile import KernelResources
 from strop.targets._kernel_names import library_of, plain_kernel_name
-from tests.unit.profiling.test_trace import TRACE
+from tests.unit.profiling.test_trace import FULL, TRACE, kernel, launch, mark, span
+
+DATA = Path(__file__).parents[1] / "capture" / "data"
 
 TAKEN = KernelResources(grid=(8, 1, 1), block=(128, 1, 1), registers=40, shared_bytes=2048)
 
@@ -94,8 +100,6 @@ def test_the_compiler_knows_spills_and_stages_of_the_variant_that_ran():
 
 
 def test_every_kernel_of_a_trace_is_in_one_line_of_the_profile(monkeypatch):
-    from strop.profiling import profile
-
     monkeypatch.setattr(profile, "trace_calls", lambda *_: calls_of(TRACE, "cuda"))
     monkeypatch.setattr(profile, "plain_call_ns", lambda *_: 5000.0)
     monkeypatch.setattr(profile, "launches_graphs", lambda *_: True)
@@ -112,3 +116,51 @@ def test_every_kernel_of_a_trace_is_in_one_line_of_the_profile(monkeypatch):
     }
     assert by_name["in_a_graph"].language == "device"
     assert any("CUDA graph" in note for note in reply.notes)
+
+
+COPY = "triton_poi_fused_convolution_1"
+REDUCTION = "triton_red_fused__native_batch_norm_legit_functional_convolution_copy__relu_2"
+CONVOLUTION = "sm90_xmma_fprop_implicit_gemm_f32f32_tf32f32_f32_nhwckrsc_nhwc_tilesize64x64x32"
+
+
+def test_kernels_of_a_compiled_graph_are_those_that_its_ranges_launched(monkeypatch):
+    output = compiler_output((DATA / "wrapper_cuda.txt").read_text())
+    events = [
+        mark(0, 1000),
+        span("graph_14_inductor_wrapper_call", 10, 990, category="user_annotation"),
+        span("aten::empty_strided", 20, 30),
+        span(COPY, 100, 200),
+        launch(1, 150),
+        span("aten::convolution", 300, 400),
+        span("aten::cudnn_convolution", 310, 390),
+        launch(2, 320),
+        launch(3, 330),
+        span(REDUCTION, 500, 600),
+        launch(4, 550),
+        span("aten::addmm", 700, 800),
+        launch(5, 750, name="cudaLaunchKernel", category="cuda_runtime"),
+        # A kernel of the user's own, which no range of Inductor's is around.
+        launch(6, 900),
+        kernel(COPY, 1, 2000, 10, **FULL),
+        kernel("void cudnn::nchwToNhwcKernel<float>(int)", 2, 3000, 5, **FULL),
+        kernel(CONVOLUTION, 3, 4000, 100, **FULL),
+        kernel(REDUCTION, 4, 5000, 20, **FULL),
+        kernel("nvjet_tst_64x8", 5, 6000, 40, **FULL),
+        kernel("void mine<(int)4>(float *)", 6, 7000, 7, **FULL),
+    ]
+    monkeypatch.setattr(profile, "trace_calls", lambda *_: calls_of(events, "cuda"))
+    monkeypatch.setattr(profile, "plain_call_ns", lambda *_: 200.0)
+    reply = profile_calls(lambda: None, 1, [output], {}, "cuda", settle=lambda: None)
+    lines = {sample.name: sample for sample in reply.kernels}
+    assert {name: sample.time_ns for name, sample in lines.items()} == {
+        "extern_kernels.convolution": 105.0,
+        "extern_kernels.addmm": 40.0,
+        REDUCTION: 20.0,
+        COPY: 10.0,
+        "mine": 7.0,
+    }
+    assert [each.library for each in lines["extern_kernels.convolution"].launched] == ["cuDNN", "cuDNN"]
+    assert lines["extern_kernels.addmm"].launched[0].library == "cuBLAS"
+    assert (lines["mine"].kind, lines["mine"].language) == (None, "device")
+    assert (lines[COPY].kind, lines[COPY].launched[0].resources.registers) == (KernelKind.GENERATED, 32)
+    assert reply.notes == ()

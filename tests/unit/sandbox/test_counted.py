@@ -8,14 +8,29 @@ import pytest
 from strop.records.candidate import CompiledForm
 from strop.records.contract import CONTRACTS
 from strop.records.profile import CountedLaunch, KernelCounters
+from strop.records.workload import SourceKind, Workload, WorkloadSource
 from strop.sandbox import nsight
 from strop.sandbox.limits import GIB, Limits
 from strop.wire.messages import AskCounters, ChildRole, Load, Open
 from tests.unit.sandbox.test_nsight import LOUD, row, table
 from tests.unit.sandbox.walls import TARGET, make_wall
-from tests.unit.worker.client import workload_of
-from tests.unit.worker.opening import model
 
+WORK = """
+import torch
+
+
+class Model(torch.nn.Module):
+    def forward(self, x):
+        {forward}
+
+
+def get_init_inputs():
+    return []
+
+
+def get_inputs():
+    return [torch.ones(4)]
+"""
 # Stands in for Nsight Compute: runs the program that it is told to run, then reports on the kernels it was asked for.
 TOOL = f"""#!{sys.executable}
 import subprocess, sys, time
@@ -41,10 +56,12 @@ def _counted(tmp_path, monkeypatch):
         program.chmod(0o755)
         monkeypatch.setattr(nsight, "find_program", lambda: str(program))
         monkeypatch.setattr(nsight, "forbidden", lambda: "")
-        workload = tmp_path / "work.py"
-        workload.write_text(model(forward, "[torch.ones(4)]"))
+        file = tmp_path / "work.py"
+        file.write_text(WORK.replace("{forward}", forward))
+        source = WorkloadSource(kind=SourceKind.FILE, where=str(file), digest="test")
+        workload = Workload(name="test", source=source)
         requests = [
-            Open(workload=workload_of(workload), contract=CONTRACTS["fp32"], threads=1, construct_seed=1),
+            Open(workload=workload, contract=CONTRACTS["fp32"], threads=1, construct_seed=1),
             Load(form=CompiledForm(mode="eager"), target=TARGET),
             AskCounters(),
         ]

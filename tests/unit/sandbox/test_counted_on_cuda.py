@@ -10,6 +10,7 @@ import pytest
 
 from strop.records.candidate import CompiledForm
 from strop.records.contract import CONTRACTS
+from strop.records.workload import SourceKind, Workload, WorkloadSource
 from strop.sandbox import nsight
 from strop.sandbox.limits import machine_limits
 from strop.sandbox.process import Setup
@@ -17,23 +18,41 @@ from strop.sandbox.scripted import run_script
 from strop.wire.messages import AskCounters, ChildRole, Load, Open
 from strop.wiring import find_kind
 from tests.unit.profiling.test_profile_on_cuda import CEILINGS
-from tests.unit.worker.client import workload_of
-from tests.unit.worker.opening import model
 
 pytestmark = [pytest.mark.gpu, pytest.mark.timeout(600)]
 
-FORWARD = "return F.gelu(self.layer(x)).softmax(-1)"
-LAYER = "self.layer = nn.Linear(2048, 2048)"
+WORK = """
+import torch
+import torch.nn.functional as F
+
+
+class Model(torch.nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.layer = torch.nn.Linear(width, width)
+
+    def forward(self, x):
+        return F.gelu(self.layer(x)).softmax(-1)
+
+
+def get_init_inputs():
+    return [2048]
+
+
+def get_inputs():
+    return [torch.randn(4096, 2048)]
+"""
 
 
 @pytest.fixture(name="requests_of")
 def _requests_of(tmp_path):
     def make(mode):
         file = tmp_path / "work.py"
-        file.write_text(model(FORWARD, "[torch.randn(4096, 2048)]", init=LAYER))
+        file.write_text(WORK)
+        source = WorkloadSource(kind=SourceKind.FILE, where=str(file), digest="test")
         return [
             Open(
-                workload=workload_of(file, device="cuda"),
+                workload=Workload(name="test", source=source, device="cuda"),
                 contract=CONTRACTS["fp32"].on_device("cuda"),
                 threads=1,
                 construct_seed=1,
