@@ -101,7 +101,7 @@ class TestRemembered:
 
 
 def test_how_much_may_be_remembered():
-    assert limit_bytes(target_of(6000)) == 1000
+    assert limit_bytes(target_of(16_000)) == 1000
     assert limit_bytes(target_of(6000, HOST)) == HOST_BYTES
     assert bytes_of({"a": torch.zeros(3, 5), "b": torch.zeros(4, dtype=torch.int8)}) == 64
 

@@ -137,8 +137,8 @@ def test_spares_are_fresh_and_end_with_the_wall(tmp_path):
 
 
 def test_a_dead_spare_is_replaced(tmp_path):
-    with make_wall(tmp_path, ahead={ChildRole.CANDIDATE: 1}) as wall:
-        wall.prepare(ChildRole.REFERENCE)
+    with make_wall(tmp_path, ahead={ChildRole.REFERENCE: 1}) as wall:
+        wall.prepare()
         (spare,) = wall._pool._spares[ChildRole.REFERENCE]
         spare.kill()
         assert spare.status.wait(5)
@@ -149,7 +149,7 @@ def test_a_dead_spare_is_replaced(tmp_path):
 
 def test_several_spares_are_used_in_the_order_in_which_they_were_started(tmp_path):
     with make_wall(tmp_path, ahead={ChildRole.BASELINE: 2}) as wall:
-        wall.prepare(ChildRole.BASELINE)
+        wall.prepare()
         first, second = wall._pool._spares[ChildRole.BASELINE]
         first.kill()
         assert first.status.wait(5)
@@ -157,15 +157,15 @@ def test_several_spares_are_used_in_the_order_in_which_they_were_started(tmp_pat
             assert child._process is second
             assert len(wall._pool._spares[ChildRole.BASELINE]) == 2
             child.ask(load("nothing"), say.Loaded, 20)
-        wall.prepare(ChildRole.CANDIDATE)
+        wall.prepare()
         spares = [each for role in ChildRole for each in wall._pool._spares[role]]
-        assert len(spares) == 3, "a spare that was asked for, and those that are kept"
+        assert len(spares) == 2, "no more than are kept"
     assert not any(marked(spare.token) for spare in spares)
 
 
 def test_a_lease_starts_nothing_ahead_and_waits_for_what_warms_up(tmp_path):
     with make_wall(tmp_path, ahead={ChildRole.CANDIDATE: 1}) as wall:
-        wall.prepare(ChildRole.CANDIDATE)
+        wall.prepare()
         with wall.device_lock("null", still=True):
             (spare,) = wall._pool._spares[ChildRole.CANDIDATE]
             began = time.monotonic()
