@@ -1,6 +1,5 @@
 """Edited and retuned kernels on a GPU: they run as they were asked to, and compute what they should."""
 
-
 import pytest
 import torch
 from torch._inductor.codecache import PyCodeCache
