@@ -103,10 +103,20 @@ $(VENV)/.torch-wanted: said-anew | $(VENV)/bin/python
 	@echo '$(TORCH)' | cmp --silent - $@ || echo '$(TORCH)' >$@
 endif
 
+# What Inductor writes is for one release of Triton; only CUDA builds of torch name it.
+define HOLD
+from importlib.metadata import version
+torch = version("torch")
+tritons = {"2.11": "3.6.0", "2.12": "3.7.0", "2.13": "3.7.1", "2.14": "3.8.0"}
+print(f"torch=={torch}")
+print(*(f"triton=={each}" for minor, each in tritons.items() if torch.startswith(minor)), sep="\n")
+endef
+export HOLD
+
 $(VENV)/torch.txt: | $(VENV)/bin/python
 	@echo '$(TORCH)' | cmp --silent - $(VENV)/.torch-wanted || echo '$(TORCH)' >$(VENV)/.torch-wanted
 	$(PY) -m pip install --quiet '$(TORCH)'
-	$(PY) -c "from importlib.metadata import version; print('torch==' + version('torch'))" >$@
+	$(PY) -c "$$HOLD" >$@
 
 $(BASE): pyproject.toml $(VENV)/torch.txt
 	$(PY) -m pip install --quiet --constraint $(VENV)/torch.txt -e .

@@ -376,7 +376,9 @@ def test_the_best_baseline_is_not_built_again():
 
 
 def test_source_text_is_confined_and_a_recipe_shares_the_compile_cache():
-    for candidate, role in ((SOURCE, m.ChildRole.CANDIDATE), (RECIPE, m.ChildRole.RECIPE)):
+    text = replace(RECIPE, form=RecipeForm(recipe=parse_recipe('a ; b{source="x = 1"}')))
+    confined, shared = m.ChildRole.CANDIDATE, m.ChildRole.RECIPE
+    for candidate, role in ((SOURCE, confined), (RECIPE, shared), (text, confined)):
         wall = ScriptedWall()
         run(wall, candidate)
         assert [child.role for child in wall.children if child.role.is_judged] == [role]

@@ -55,3 +55,9 @@ def test_the_empty_recipe_is_the_compilers_own_version():
 def test_bad_text_says_what_is_wrong(text, says):
     with pytest.raises(RecipeSyntaxError, match=says):
         parse_recipe(text)
+
+
+def test_a_recipe_says_whether_it_brings_code():
+    assert not parse_recipe("a{b=1} ; c").brings_code
+    assert parse_recipe('a{b=1} ; c{source="x = 1"}').brings_code
+    assert parse_recipe('c{source=""}').brings_code

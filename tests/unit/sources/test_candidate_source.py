@@ -87,6 +87,7 @@ def test_a_recipe_counts_as_the_compilers_only_when_every_step_does():
     mixed = recipe_candidate(form, WORKLOAD, [Origin.CATALOGUE, Origin.COMPILER], [Legality.BIT_EXACT] * 2)
     assert (mixed.origin, mixed.legality) == (Origin.CATALOGUE, (Legality.BIT_EXACT,))
     assert recipe_candidate(form, WORKLOAD, [Origin.COMPILER] * 2, []).origin is Origin.COMPILER
+    assert recipe_candidate(form, WORKLOAD, [Origin.CATALOGUE, Origin.HUMAN], []).origin is Origin.HUMAN
 
 
 def test_a_humans_candidate_promises_nothing():
