@@ -1,16 +1,18 @@
-"""One layer of BERT-large in bfloat16: attention both ways, then the feed-forward network; random weights.
+"""One layer of a vision transformer of the size of ViT-L/16 at 384 pixels in bfloat16: attention both ways, then the
+feed-forward network, each behind its norm; random weights.
 
-Devlin et al., BERT, 2018; the layer is that of transformers. KernelBench convention: Model, get_init_inputs,
-get_inputs.
+Dosovitskiy et al., An image is worth 16 x 16 words, 2020; the layer is that of transformers. KernelBench convention:
+Model, get_init_inputs, get_inputs.
 """
 
 import torch
 from torch import nn
-from transformers import BertConfig
-from transformers.models.bert.modeling_bert import BertLayer
+from transformers import ViTConfig
+from transformers.models.vit.modeling_vit import ViTLayer
 
 MODE = "eval"
-BATCH, TOKENS, WIDTH, HEADS = 8, 512, 1024, 16
+# 24 x 24 patches and the token of the class.
+BATCH, TOKENS, WIDTH, HEADS = 8, 577, 1024, 16
 
 
 class Model(nn.Module):
@@ -18,13 +20,13 @@ class Model(nn.Module):
 
     def __init__(self, width, heads):
         super().__init__()
-        config = BertConfig(
+        config = ViTConfig(
             hidden_size=width,
             num_attention_heads=heads,
             intermediate_size=4 * width,
             attn_implementation="sdpa",
         )
-        self.layer = BertLayer(config).to(torch.bfloat16)
+        self.layer = ViTLayer(config).to(torch.bfloat16)
 
     def forward(self, states):
         result = self.layer(states)
