@@ -19,7 +19,7 @@ from strop.pipeline.values import case_errors
 from strop.ports import ChildPort
 from strop.records.candidate import CompiledForm
 from strop.records.event import Admitted, BaselinesMeasured, Captured
-from strop.records.evidence import Case, Distribution
+from strop.records.evidence import Case, Distribution, ErrorQuantiles
 from strop.records.workload import Description, Mode
 from strop.stats.power import judge_power
 from strop.wire.messages import AskCapture, CaptureReply, ChildRole
@@ -79,7 +79,9 @@ def _weak_outputs(court: Court, draw: int) -> list[str]:
     floating = [leaf for leaf in court.description.outputs if leaf.tensor.dtype.is_floating and leaf.tensor.elements]
     weak: list[str] = []
     for leaf in floating:
-        bound = max(allowed(row, factor)[-1] for row in rows if row.path == leaf.path)
+        limits = zip(*(allowed(row, factor) for row in rows if row.path == leaf.path), strict=True)
+        p50, p99, p999, largest = (max(each) for each in limits)
+        bound = ErrorQuantiles(p50=p50, p99=p99, p999=p999, max=largest)
         given = _input_like(golds[0].inputs, leaf.tensor.shape)
         reason = judge_power([real(gold.expected[leaf.path]) for gold in golds], bound, given)
         if reason:

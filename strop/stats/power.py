@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 import torch
 
-from strop.stats.figures import pieces
+from strop.records.evidence import ErrorQuantiles
+from strop.stats.figures import Tally, pieces
 
 LARGEST_BOUND_SHARE = 0.05
 
@@ -17,8 +18,8 @@ LARGEST_BOUND_SHARE = 0.05
 class Power:
     """What the bound on one output is worth.
 
-    ``spread`` is the root mean square difference of the fp64 reference between independent inputs; ``bound_share`` the
-    bound over it; ``trivial`` names the trivial answers that would pass.
+    ``spread`` is the difference of the fp64 reference between independent inputs, at the quantile where the bound is
+    largest beside it; ``bound_share`` the bound over it there; ``trivial`` names the trivial answers that would pass.
     """
 
     spread: float
@@ -27,7 +28,7 @@ class Power:
 
     @property
     def admissible(self) -> bool:
-        """True when no trivial answer passes and the bound is below 5 % of the spread."""
+        """True when no trivial answer passes and the bound is below 5 % of the spread at every quantile."""
         return not self.trivial and self.bound_share < LARGEST_BOUND_SHARE
 
     @property
@@ -43,17 +44,21 @@ class Power:
         return ""
 
 
-def judge_power(expected: Sequence[torch.Tensor], bound: float, given: torch.Tensor | None = None) -> str:
+def judge_power(expected: Sequence[torch.Tensor], bound: ErrorQuantiles, given: torch.Tensor | None = None) -> str:
     """Why verdicts on an output would mean nothing, in words; empty when they mean something. See ``power``."""
     return power(expected, bound, given).because
 
 
-def power(expected: Sequence[torch.Tensor], bound: float, given: torch.Tensor | None = None) -> Power:
+def power(expected: Sequence[torch.Tensor], bound: ErrorQuantiles, given: torch.Tensor | None = None) -> Power:
     """Would a trivial answer pass?
+
+    Errors grow with the values that they belong to, and so do the differences between answers. So like is held against
+    like: the median error that the bound allows beside the median difference, the largest beside the largest. A
+    quantile at which the answers do not differ (a clamp that most values reach) says nothing and is left out.
 
     Args:
         expected: the fp64 reference's output for two or more independent inputs under equal parameters, equal shapes.
-        bound: how large the largest error may be.
+        bound: how large each quantile of the error may be.
         given: the input of ``expected[0]``, where one has the output's shape, to try whether handing it back passes.
 
     Tried as answers: zeros; one constant (halfway between the extremes of all outputs); the answer for other inputs;
@@ -70,9 +75,16 @@ def power(expected: Sequence[torch.Tensor], bound: float, given: torch.Tensor | 
     # Each output is answered with the previous one, so every output meets an answer for other inputs.
     others = [expected[index - 1] for index in range(len(expected))]
     tried = _trivial_answers(expected, others, given)
-    trivial = tuple(name for name, answers in tried if _passes(answers, expected, bound))
-    spread = _root_mean_square(expected, others)
-    return Power(spread=spread, bound_share=_share(bound, spread), trivial=trivial)
+    trivial = tuple(name for name, answers in tried if _passes(answers, expected, bound.max))
+    beside = [
+        (allowed / apart, apart)
+        for one, other in zip(expected, others, strict=True)
+        for allowed, apart in zip(bound.as_tuple(), _difference(one, other).as_tuple(), strict=True)
+        if apart > 0
+    ]
+    # Without any spread the bound is all there is: a share of 1 or more.
+    share, spread = max(beside, default=(max(1.0, bound.max), 0.0))
+    return Power(spread=spread, bound_share=share, trivial=trivial)
 
 
 def _trivial_answers(
@@ -116,25 +128,10 @@ def _is_within(answer: torch.Tensor, output: torch.Tensor, bound: float) -> bool
     return True
 
 
-def _root_mean_square(outputs: Sequence[torch.Tensor], others: Sequence[torch.Tensor]) -> float:
-    """Of the differences, where they are finite."""
-    largest = max((float(part.max()) for part in _differences(outputs, others) if part.numel()), default=0.0)
-    if largest == 0.0:
-        return 0.0
-    total, count = 0.0, 0
-    for part in _differences(outputs, others):
-        total += float((part / largest).square_().sum())
-        count += part.numel()
-    return largest * math.sqrt(total / count)
-
-
-def _differences(outputs: Sequence[torch.Tensor], others: Sequence[torch.Tensor]) -> Iterator[torch.Tensor]:
-    for one, other in zip(outputs, others, strict=True):
-        for _, (here, there) in pieces(one, other):
-            apart = (here.double() - there.double()).abs_()
-            yield apart[torch.isfinite(apart)]
-
-
-def _share(bound: float, spread: float) -> float:
-    """Bound over spread; without any spread the bound is all there is: a share of 1 or more."""
-    return bound / spread if spread > 0 else max(1.0, bound)
+def _difference(one: torch.Tensor, other: torch.Tensor) -> ErrorQuantiles:
+    """How far two answers lie apart; where both are exactly zero (behind a ReLU, say) they say nothing."""
+    tally = Tally(one.numel())
+    for _, (here, there) in pieces(one, other):
+        apart = (here.double() - there.double()).abs_()
+        tally.add(apart[torch.isfinite(apart) & ((here != 0) | (there != 0))])
+    return tally.quantiles()

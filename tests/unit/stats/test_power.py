@@ -1,12 +1,14 @@
 """Would a trivial answer pass?"""
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
 
+from strop.records.evidence import ErrorQuantiles
 from strop.stats import figures
-from strop.stats.power import judge_power, power
+from strop.stats import power as rule
 
 RANDOM = torch.Generator()
 
@@ -30,12 +32,26 @@ def pieces(request, monkeypatch):
     monkeypatch.setattr(figures, "_PIECE_ON_HOST", request.param)
 
 
+def at_most(error):
+    """A bound that is the same at every quantile."""
+    return ErrorQuantiles(p50=error, p99=error, p999=error, max=error)
+
+
+def power(expected, error, given=None):
+    return rule.power(expected, at_most(error), given)
+
+
+def judge_power(expected, error):
+    return rule.judge_power(expected, at_most(error))
+
+
 def test_a_workload_that_answers_its_inputs_is_admissible():
     found = power([normal(8, 16) for _ in range(3)], 1e-5)
     assert found.admissible
     assert found.trivial == ()
     assert found.because == ""
-    assert found.spread == pytest.approx(math.sqrt(2), rel=0.2)
+    # The bound weighs most beside the median difference of two standard normal numbers.
+    assert found.spread == pytest.approx(0.6745 * 2**0.5, rel=0.35)
     assert judge_power([doubles([0.0] * 4), doubles([1.0] * 4)], 1e-6) == ""
 
 
@@ -81,6 +97,31 @@ def test_the_bound_must_be_small_beside_the_spread():
     assert found.trivial == ()
     assert not found.admissible
     assert "must be below 5%" in found.because
+
+
+def test_like_is_held_against_like():
+    """Half precision rounds large values further, and the answers differ further there as well."""
+    outputs = [normal(10**5) for _ in range(2)]
+    half = ErrorQuantiles(p50=0.02, p99=0.08, p999=0.12, max=0.2)
+    assert rule.power(outputs, half).admissible
+    for name, loose in (("p50", 0.08), ("p99", 0.3), ("p999", 0.4), ("max", 0.6)):
+        found = rule.power(outputs, replace(half, **{name: loose}))
+        assert not found.admissible and found.trivial == ()
+        assert 0.05 < found.bound_share < 0.15
+
+
+def test_where_most_values_reach_a_clamp_the_others_decide():
+    outputs = [(normal(10**4) * 0.6 + 2).clamp(0, 1) for _ in range(2)]
+    assert float((outputs[0] - outputs[1]).abs().median()) == 0
+    assert power(outputs, 1e-3).admissible
+    assert not power(outputs, 0.2).admissible
+
+
+def test_zeros_that_both_have_say_nothing():
+    outputs = [(normal(10**4) - 1).clamp_min(0) for _ in range(2)]
+    assert float((outputs[0] - outputs[1]).abs().median()) == 0
+    assert not rule.power(outputs, ErrorQuantiles(p50=0.1, p99=0.1, p999=0.1, max=0.1)).admissible
+    assert power(outputs, 1e-3).admissible
 
 
 def test_what_never_changes_is_inadmissible_however_small_the_bound():
@@ -144,7 +185,7 @@ def test_an_input_in_its_own_type_is_tried_as_it_is(narrow):
 
 
 def test_spreads_beyond_the_square_root_of_the_largest_number():
-    assert power([doubles([1e300, 0.0]), doubles([-1e300, 0.0])], 1.0).spread == pytest.approx(2e300 / math.sqrt(2))
+    assert power([doubles([1e300, 0.0]), doubles([-1e300, 0.0])], 1.0).spread == 2e300
 
 
 def test_the_middle_of_extremes_is_a_number_however_far_they_lie_apart():
