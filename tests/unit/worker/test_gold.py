@@ -8,7 +8,7 @@ import torch
 from strop.records.contract import CONTRACTS
 from strop.records.tensor import DType
 from strop.records.workload import Mode
-from strop.stats.errors import smallest_error
+from strop.stats.figures import smallest_error
 from strop.worker.describe import describe
 from strop.worker.gold import Oracle
 from strop.worker.operators import OpClass, classify, reduction_length
@@ -225,7 +225,7 @@ def test_what_a_matrix_unit_does_is_honest_and_little_more_is(unit, inputs, leng
     x, w = INPUTS[inputs](128, length), torch.randn(length, 64) / math.sqrt(length)
     expected = x.double() @ w.double()
     real = (operand(x) @ operand(w)).to(getattr(torch, stored.value)).double()
-    floor = smallest_error(expected.numpy(), stored)
+    floor = smallest_error(expected, stored)
     with Rounding(CONTRACTS[contract], torch.float32, 1):
         honest = x.double() @ w.double()
     for quantile in (0.5, 0.99, 1.0):
