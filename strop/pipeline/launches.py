@@ -5,21 +5,25 @@ launch, and the estimate that ranks launches is only a model.
 from __future__ import annotations
 
 import itertools
+import time
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from strop.errors import ChildFault, WorkloadInconclusive
 from strop.pipeline.court import Court
+from strop.ports import ChildPort
 from strop.records.candidate import CompiledForm
 from strop.records.opportunity import Proposal
 from strop.records.profile import KernelProfile
-from strop.records.recipe import Step
+from strop.records.recipe import Scalar, Step
 from strop.wire.messages import AskLaunches, ChildRole, LaunchesReply, LaunchTime
 
 HASH = "hash"
 MOST_LAUNCHES = 24
-"""Per proposal; they are compiled on all processors, and each is launched a dozen times."""
+"""Per proposal at first; they are compiled on all processors, and each is launched a dozen times."""
+DESCENTS = 3
+"""How often the neighbours of what is fastest so far are tried after that."""
 LIMIT_S = 30.0
 
 
@@ -31,10 +35,73 @@ def measured(court: Court, proposals: Sequence[Proposal], kernels: Sequence[Kern
     proposals stay what they were.
     """
     open_ones = [each for each in proposals if each.parameters and each.step.argument(HASH, "")]
-    if not open_ones:
-        return tuple(proposals)
-    times = _times(court, [step for each in open_ones for step in variants(each)])
+    times = _Times(court)
+    if open_ones:
+        with ExitStack() as stack:
+            times.learn(stack, [step for each in open_ones for step in variants(each)])
+            for _ in range(DESCENTS):
+                times.learn(stack, [step for each in open_ones for step in _around(each, times)])
     return tuple(_settled(each, times, kernels) if each in open_ones else each for each in proposals)
+
+
+@dataclass(slots=True)
+class _Times:
+    """What was learned of launches so far, from one child that lives until it fails or the time is over."""
+
+    court: Court
+    found: dict[Step, LaunchTime] = field(default_factory=dict[Step, LaunchTime])
+    left_s: float = LIMIT_S
+    _child: ChildPort | None = None
+
+    def learn(self, stack: ExitStack, steps: Sequence[Step]) -> None:
+        """Time those that are not known yet."""
+        new = tuple(dict.fromkeys(step for step in steps if step not in self.found))
+        if not new or self.left_s <= 0:
+            return
+        court, began_s = self.court, time.monotonic()
+        request = AskLaunches(steps=new, cache_bytes=court.target.last_level_cache_bytes, limit_s=self.left_s)
+        try:
+            form = CompiledForm(mode=court.baseline_mode)
+            child = self._child = self._child or court.loaded(stack, ChildRole.BASELINE, form)
+            with court.device():
+                reply = child.ask(request, LaunchesReply, self.left_s + court.timeouts.build_s)
+        except (ChildFault, WorkloadInconclusive):
+            self.left_s = 0.0
+            return
+        self.left_s -= time.monotonic() - began_s
+        self.found |= {each.step: each for each in reply.times}
+
+    def best(self, proposal: Proposal) -> LaunchTime | None:
+        """The fastest launch of the kernel, in the form that is proposed; None where none could be launched."""
+        wanted = _fixed(proposal.step, proposal)
+        tried = [each for each in self.found.values() if not each.because and _fixed(each.step, proposal) == wanted]
+        return min(tried, key=lambda each: each.time_ns, default=None)
+
+
+def _fixed(step: Step, proposal: Proposal) -> dict[str, Scalar]:
+    """What about a step is not for choice."""
+    names = {each.name for each in proposal.parameters}
+    return {"": step.name} | {name: value for name, value in step.arguments if name not in names}
+
+
+def _around(proposal: Proposal, times: _Times) -> list[Step]:
+    """The steps that differ from the fastest one in one parameter by one notch."""
+    best = times.best(proposal)
+    if best is None:
+        return []
+    given = dict(best.step.arguments)
+    return [
+        Step(best.step.name, tuple((given | {each.name: value}).items()))
+        for each in proposal.parameters
+        for value in _notches(given[each.name], each.choices)
+    ]
+
+
+def _notches(value: Scalar, choices: Sequence[Scalar]) -> list[Scalar]:
+    """Half and double of a number, which need not be among the choices; of words all others."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return [each for each in (value // 2, value * 2) if each >= 1]
+    return [each for each in choices if each != value]
 
 
 def variants(proposal: Proposal) -> list[Step]:
@@ -49,26 +116,11 @@ def variants(proposal: Proposal) -> list[Step]:
     ]
 
 
-def _times(court: Court, steps: Sequence[Step]) -> dict[Step, LaunchTime]:
-    request = AskLaunches(
-        steps=tuple(dict.fromkeys(steps)), cache_bytes=court.target.last_level_cache_bytes, limit_s=LIMIT_S
-    )
-    try:
-        with ExitStack() as stack:
-            child = court.loaded(stack, ChildRole.BASELINE, CompiledForm(mode=court.baseline_mode))
-            with court.device():
-                reply = child.ask(request, LaunchesReply, LIMIT_S + court.timeouts.build_s)
-    except (ChildFault, WorkloadInconclusive):
-        return {}
-    return {each.step: each for each in reply.times}
-
-
-def _settled(proposal: Proposal, times: dict[Step, LaunchTime], kernels: Iterable[KernelProfile]) -> Proposal:
+def _settled(proposal: Proposal, times: _Times, kernels: Iterable[KernelProfile]) -> Proposal:
     """The proposal with its fastest launch."""
-    tried = [times[step] for step in variants(proposal) if step in times and not times[step].because]
-    if not tried:
+    best = times.best(proposal)
+    if best is None:
         return proposal
-    best = min(tried, key=lambda each: each.time_ns)
     wanted = proposal.step.argument(HASH, "")
     calls = sum(kernel.calls for kernel in kernels if kernel.hash == wanted)
     return replace(proposal, step=best.step, parameters=(), gain_ns=calls * max(0.0, best.own_ns - best.time_ns))

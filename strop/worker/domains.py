@@ -146,7 +146,7 @@ def _has_meaning(values: torch.Tensor) -> bool:
     if steps.numel() and (bool((steps >= 0).all()) or bool((steps <= 0).all())):
         return True
     ordered = rows.sort(-1).values
-    return rows.shape[-1] >= 3 and bool((ordered == torch.arange(rows.shape[-1])).all())
+    return rows.shape[-1] >= 3 and bool((ordered == torch.arange(rows.shape[-1], device=rows.device)).all())
 
 
 def _with_range(domain: Domain, seen: Sequence[torch.Tensor]) -> Domain:

@@ -98,14 +98,16 @@ class Product(nn.Module):
 WORK = {
     "chain": lambda: (Chain(), torch.randn(1 << 16, 1 << 13)),
     "conv": lambda: (Conv().eval(), torch.randn(128, 3, 224, 224)),
-    "block": lambda: (Block().eval().bfloat16(), torch.randn(16, 1024, 1024).bfloat16()),
+    "block": lambda: (Block().eval().bfloat16(), torch.randn(32, 1024, 1024).bfloat16()),
     "product": lambda: (Product().bfloat16(), torch.randn(8192, 8192).bfloat16()),
 }
 
 
-def outside_ns(call, calls=30):
-    """Device time of one call among many in a row, by the device's own events."""
-    for _ in range(5):
+def outside_ns(call, calls=CALLS):
+    """Device time of one call among others in a row, by the device's own events; as few as the profile watches, since
+    a device that is kept busy for longer lowers its clocks.
+    """
+    for _ in range(2):
         call()
     times = []
     for _ in range(3):
