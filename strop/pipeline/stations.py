@@ -144,7 +144,8 @@ class LocalStations:
         return CatalogueAsked(proposals=reply.proposals, declines=reply.declines)
 
     def _proposals(self) -> ProposalsReply:
-        with trusted("The catalogue could not be asked"):
+        # Kernels are tried on the device.
+        with trusted("The catalogue could not be asked"), self.court.device():
             reply = self.court.reference.ask(
                 AskProposals(target=self.target, kernels=self._kernels), ProposalsReply, self.court.timeouts.build_s
             )

@@ -16,7 +16,7 @@ from strop.records.recipe import Scalar, Step
 from strop.records.target import Target
 from strop.transforms._base import LOOPED as LOOPED_FORM
 from strop.transforms._base import PERSISTENT as PERSISTENT_FORM
-from strop.transforms._base import Example, GeneratedKernel, KernelTransform
+from strop.transforms._base import Example, GeneratedKernel, KernelTransform, Timing
 from strop.transforms._kernel_text import (
     LOOPED,
     PERSISTENT,
@@ -25,9 +25,11 @@ from strop.transforms._kernel_text import (
     WARPS,
     KernelText,
     eviction_hints,
+    launch_names,
     read_kernel,
     with_eviction,
     with_launch,
+    with_launches,
     with_name,
     with_stages,
 )
@@ -49,7 +51,7 @@ EVICT = "evict"
 KEPT = "kept"
 BLOCKS = {"xblock": "XBLOCK", "yblock": "YBLOCK", "zblock": "ZBLOCK", "rblock": "R0_BLOCK"}
 
-MOST_KERNELS = 6
+MOST_KERNELS = 4
 LEAST_SHARE = 0.02
 """A kernel that takes less of a call cannot make the call faster by what is told from noise."""
 LONGEST_ROW = 16384
@@ -58,6 +60,10 @@ LONGEST_ROW = 16384
 _WINNABLE_SHARE = {POINTWISE: 0.25, LOOPED: 0.5, PERSISTENT: 0.5}
 """Of the time above the floor, what another launch may hope for: the compiler tries several launches for a pointwise
 kernel, and mostly one for a reduction."""
+TRIES = "tries"
+TRIED_LAUNCHES = 10
+LEAST_GAIN = 1.03
+"""A trial times a kernel a few dozen times; less than this it cannot tell."""
 _KINDS = {PERSISTENT_FORM: PERSISTENT, LOOPED_FORM: LOOPED}
 _RANGED_LAUNCHES = 24
 _MOST_CHOICES = 4
@@ -116,10 +122,7 @@ class RetuneGeneratedKernel(KernelTransform):
         mine = read_kernel(kernel.source) if kernel.language == "triton" else None
         if mine is None:
             raise BadCandidate(f"{kernel.name} is {kernel.language} code, whose launch cannot be chosen.")
-        unknown = sorted(set(arguments) - {"hash", "kernel", *(each.name for each in self.parameters)})
-        if unknown:
-            known = ", ".join(each.name for each in self.parameters)
-            raise BadCandidate(f"{self.name} does not know {', '.join(unknown)}; it takes {known}.")
+        _refuse_unknown(self, arguments)
         form = str(arguments.get(FORM, KEPT))
         text = mine if form == KEPT else read_kernel(kernel.in_form(form))
         reason = "it is not Inductor's own" if text is None else why_not_tunable(text)
@@ -127,6 +130,9 @@ class RetuneGeneratedKernel(KernelTransform):
             raise BadCandidate(f"{kernel.name} cannot be retuned: {reason}.")
         if text.kind != _KINDS.get(form, text.kind):
             raise BadCandidate(f"The compiler writes no {form} form of {kernel.name}.")
+        if TRIES in arguments:
+            tried = _tried(text, kernel, _whole(TRIES, arguments[TRIES]))
+            return with_name(with_launches(text, tried), mine.name)
         launch = _launch(text, arguments)
         source = with_launch(text, launch.values())
         if launch.stages > 1:
@@ -135,6 +141,55 @@ class RetuneGeneratedKernel(KernelTransform):
         if policy != KEPT:
             source = with_eviction(source, "" if policy == "none" else policy)
         return with_name(source, mine.name)
+
+    def trial(self, proposal: Proposal) -> Step | None:
+        """The kernel in the proposal's form, in the launches that the estimate likes best and in the compiler's own."""
+        kept = {name: value for name, value in proposal.step.arguments if name in ("hash", "kernel", FORM)}
+        return Step(self.name, tuple((kept | {TRIES: TRIED_LAUNCHES}).items()))
+
+    def settled(
+        self, kernels: Sequence[KernelProfile], tried: Sequence[tuple[Proposal, Sequence[Timing]]]
+    ) -> Iterator[Proposal]:
+        """For each kernel the fastest launch of its fastest form, if that beats the compiler's own by more than a trial
+        can err. A kernel whose trial told nothing keeps its proposals.
+        """
+        for launched in _by_hash(kernels):
+            mine = [(one, timings) for one, timings in tried if one.step.argument("hash", "") == launched[0].hash]
+            yield from _settled(sum(each.time_ns for each in launched), mine)
+
+
+def _settled(spent_ns: float, tried: Sequence[tuple[Proposal, Sequence[Timing]]]) -> Iterator[Proposal]:
+    own_ns = min((each.time_ns for _, timings in tried for each in timings if each.own), default=0.0)
+    if not own_ns:
+        yield from (one for one, _ in tried)
+        return
+    best, proposal = min(((each, one) for one, timings in tried for each in timings), key=lambda pair: pair[0].time_ns)
+    if best.time_ns * LEAST_GAIN <= own_ns:
+        names = {block: name for name, block in BLOCKS.items()}
+        values = {names.get(name, name): size for name, size in best.launch.items()}
+        yield replace(
+            proposal,
+            step=Step(proposal.step.name, tuple((dict(proposal.step.arguments) | values).items())),
+            gain_ns=spent_ns * (1 - best.time_ns / own_ns),
+            # Block sizes and warps are measured; what a trial does not vary is left to the search.
+            parameters=tuple(each for each in proposal.parameters if each.name in (STAGES, EVICT)),
+        )
+
+
+def _refuse_unknown(transform: RetuneGeneratedKernel, arguments: Mapping[str, Scalar]) -> None:
+    known = [*(each.name for each in transform.parameters), TRIES]
+    unknown = sorted(set(arguments) - {"hash", "kernel", *known})
+    if unknown:
+        raise BadCandidate(f"{transform.name} does not know {', '.join(unknown)}; it takes {', '.join(known)}.")
+
+
+def _tried(text: KernelText, kernel: GeneratedKernel, count: int) -> list[dict[str, int]]:
+    """The launches of a trial: the best of the estimate, and the compiler's own where they fit this form."""
+    wanted = launch_names(text)
+    own = [dict(each) for each in kernel.own_launches() if set(each) == wanted]
+    best = [each.values() for each in launches(text) if each.stages == 1]
+    found = own + [each for each in best if each not in own][: max(1, count)]
+    return found
 
 
 def _by_hash(kernels: Iterable[KernelProfile]) -> list[list[KernelProfile]]:

@@ -15,6 +15,7 @@ from strop.wire.messages import AskProposals, ProposalsReply
 from strop.worker.capturing import captured
 from strop.worker.questions._base import Question
 from strop.worker.session import Session
+from strop.worker.trials import tried
 
 
 class AboutProposals(Question):
@@ -33,7 +34,7 @@ class AboutProposals(Question):
         proposals: list[Proposal] = []
         declines: list[Decline] = []
         for transform in SHELF:
-            found = _proposals(transform, modules, request)
+            found = _proposals(session, transform, modules, request)
             proposals += found
             if not found:
                 declines.append(Decline(transform=transform.name, because=_why_not(transform, modules, request.target)))
@@ -50,11 +51,14 @@ def _is_made_for(transform: Transform, target: Target) -> bool:
     return target.device.partition(":")[0] in transform.devices
 
 
-def _proposals(transform: Transform, modules: Sequence[CapturedModule], request: AskProposals) -> list[Proposal]:
+def _proposals(
+    session: Session, transform: Transform, modules: Sequence[CapturedModule], request: AskProposals
+) -> list[Proposal]:
     if not _is_made_for(transform, request.target):
         return []
     if isinstance(transform, KernelTransform):
-        return list(transform.proposals(request.kernels, request.target))
+        found = list(transform.proposals(request.kernels, request.target))
+        return tried(session.opened, transform, request.kernels, found)
     return [
         Proposal(
             step=rewrite.step,
