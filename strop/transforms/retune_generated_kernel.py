@@ -99,6 +99,7 @@ class RetuneGeneratedKernel(KernelTransform):
         ParameterRange(name=WARPS, choices=powers(1, MAX_WARPS)),
         ParameterRange(name=STAGES, choices=tuple(range(1, MAX_STAGES + 1))),
         ParameterRange(name=EVICT, choices=(KEPT, "none", "evict_first", "evict_last")),
+        ParameterRange(name=TRIES, choices=(0, TRIED_LAUNCHES)),
     )
     example: ClassVar[Example] = Example(build=_example, says="A normalisation and a softmax over rows of 1000.")
 
@@ -118,7 +119,9 @@ class RetuneGeneratedKernel(KernelTransform):
         return (form,) if form in (PERSISTENT_FORM, LOOPED_FORM) else ()
 
     def edited(self, kernel: GeneratedKernel, arguments: Mapping[str, Scalar]) -> str:
-        """The kernel in the wanted form with the wanted launch; what is not named takes the estimate's best."""
+        """The kernel in the wanted form with the wanted launch; what is not named takes the estimate's best. With
+        ``tries`` it gets so many launches, and keeps the fastest when it is first called.
+        """
         mine = read_kernel(kernel.source) if kernel.language == "triton" else None
         if mine is None:
             raise BadCandidate(f"{kernel.name} is {kernel.language} code, whose launch cannot be chosen.")
@@ -130,7 +133,7 @@ class RetuneGeneratedKernel(KernelTransform):
             raise BadCandidate(f"{kernel.name} cannot be retuned: {reason}.")
         if text.kind != _KINDS.get(form, text.kind):
             raise BadCandidate(f"The compiler writes no {form} form of {kernel.name}.")
-        if TRIES in arguments:
+        if arguments.get(TRIES, 0):
             tried = _tried(text, kernel, _whole(TRIES, arguments[TRIES]))
             return with_name(with_launches(text, tried), mine.name)
         launch = _launch(text, arguments)
@@ -177,7 +180,7 @@ def _settled(spent_ns: float, tried: Sequence[tuple[Proposal, Sequence[Timing]]]
 
 
 def _refuse_unknown(transform: RetuneGeneratedKernel, arguments: Mapping[str, Scalar]) -> None:
-    known = [*(each.name for each in transform.parameters), TRIES]
+    known = [each.name for each in transform.parameters]
     unknown = sorted(set(arguments) - {"hash", "kernel", *known})
     if unknown:
         raise BadCandidate(f"{transform.name} does not know {', '.join(unknown)}; it takes {', '.join(known)}.")
