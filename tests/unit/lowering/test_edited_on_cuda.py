@@ -90,10 +90,10 @@ def test_a_retuned_kernel_is_launched_as_asked_and_right(case, mode):
     lowered, result = compiled(module, *inputs, steps=[step], mode=mode)
     found = launched(lowered, kernel.name)
     assert expected.items() <= found.items()
-    torch.testing.assert_close(result, module(*inputs), rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(result, module(*inputs), rtol=1e-4, atol=1e-3)
     for _ in range(2):
         fresh = [torch.randn(shape) for shape in shapes]
-        torch.testing.assert_close(lowered(*fresh), module(*fresh), rtol=1e-4, atol=1e-4)
+        torch.testing.assert_close(lowered(*fresh), module(*fresh), rtol=1e-4, atol=1e-3)
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -191,6 +191,19 @@ def test_a_hash_stands_for_the_code_and_not_for_how_it_was_compiled():
     assert kernel_hash(kernels[0].graph_id, kernels[0].source + "\n# a comment\n") == kernels[0].hash
 
 
+def test_cuda_graphs_change_no_hash():
+    graphs = LoweringOptions(mode="reduce-overhead")
+    found = generated(lowered(Several, [(256, 64)], options=graphs))
+    assert [each.hash for each in found] == [each.hash for each in generated(plain(Several, (256, 64)))]
+
+
+def test_cuda_graphs_record_what_was_edited():
+    kernel = kernel_of(plain(Pointwise, (4096, 512)), "pointwise")
+    options = LoweringOptions(mode="reduce-overhead", edits=(retune(kernel, xblock=512, num_warps=2),))
+    (edited,) = generated(lowered(Pointwise, [(4096, 512)], options=options))
+    assert fixed_launch(read_kernel(edited.source))["XBLOCK"] == 512
+
+
 def test_a_hash_changes_with_torch_and_triton(monkeypatch):
     from strop.lowering import kernel_edits
 
