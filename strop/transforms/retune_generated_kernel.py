@@ -170,13 +170,19 @@ def _settled(spent_ns: float, tried: Sequence[tuple[Proposal, Sequence[Timing]]]
     if best.time_ns * LEAST_GAIN <= own_ns:
         names = {block: name for name, block in BLOCKS.items()}
         values = {names.get(name, name): size for name, size in best.launch.items()}
+        step = Step(proposal.step.name, tuple((dict(proposal.step.arguments) | values).items()))
+        # Block sizes and warps are measured; what a trial does not vary is left to the search.
+        left = [each for each in proposal.parameters if each.name in (STAGES, EVICT)]
         yield replace(
             proposal,
-            step=Step(proposal.step.name, tuple((dict(proposal.step.arguments) | values).items())),
+            step=step,
             gain_ns=spent_ns * (1 - best.time_ns / own_ns),
-            # Block sizes and warps are measured; what a trial does not vary is left to the search.
-            parameters=tuple(each for each in proposal.parameters if each.name in (STAGES, EVICT)),
+            parameters=tuple(_beginning_with(step.argument(each.name, each.choices[0]), each) for each in left),
         )
+
+
+def _beginning_with(value: Scalar, parameter: ParameterRange) -> ParameterRange:
+    return replace(parameter, choices=tuple(dict.fromkeys((value, *parameter.choices))))
 
 
 def _refuse_unknown(transform: RetuneGeneratedKernel, arguments: Mapping[str, Scalar]) -> None:

@@ -202,7 +202,18 @@ def test_the_fastest_launch_of_the_fastest_form_is_proposed_with_what_it_won_alo
     assert argument(found, "form") == "persistent"
     assert (argument(found, "xblock"), argument(found, "num_warps")) == (1, 8)
     assert found.gain_ns == pytest.approx(100e3 * (1 - 30 / 60))
-    assert {each.name for each in found.parameters} <= {"num_stages", "evict"}
+    assert {each.name for each in found.parameters} == {"num_stages", "evict"}
+    assert all(argument(found, each.name) == each.choices[0] for each in found.parameters)
+
+
+def test_a_pipelined_favourite_gives_way_to_what_was_timed():
+    kernel = profiled(looped(passes=3))
+    (kept,) = [each for each in proposals(kernel) if argument(each, "form") == "kept"]
+    timings = [timing(60e3, own=True, XBLOCK=1, R0_BLOCK=2048), timing(45e3, XBLOCK=1, R0_BLOCK=1024)]
+    (found,) = RETUNE.settled([kernel], [(kept, timings)])
+    (stages,) = [each for each in found.parameters if each.name == "num_stages"]
+    assert argument(found, "num_stages") == stages.choices[0] == 1
+    assert len(set(stages.choices)) == len(stages.choices)
 
 
 def test_what_does_not_gain_alone_is_not_proposed():
