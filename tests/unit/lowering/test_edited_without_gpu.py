@@ -8,7 +8,8 @@ from torch import nn
 
 from strop.errors import BadCandidate, NotSupported
 from strop.lowering import LoweringOptions, torch_shims
-from strop.lowering.kernel_edits import kernel_hash
+from strop.lowering.kernel_edits import kernel_hash, kernel_part
+from strop.lowering.recipes import RecipeRewrite
 from strop.records.recipe import Recipe, parse_recipe
 from strop.transforms._kernel_text import fixed_launch, read_kernel
 from strop.transforms._launches import launches
@@ -25,6 +26,7 @@ from tests.unit.lowering.generated import (
 )
 from tests.unit.lowering.rewrites import swap
 from tests.unit.lowering.without_gpu import assembled, loaded, lowered
+from tests.unit.transforms.rewriting import WITHOUT_CPP
 
 pytest.importorskip("triton")
 
@@ -221,6 +223,25 @@ def test_edits_apply_to_the_graph_as_earlier_steps_left_it():
     assert fixed_launch(read_kernel(generated(found)[0].source))["XBLOCK"] == 2
     with pytest.raises(BadCandidate, match="no generated kernel has the hash"):
         lowered(make, shapes, options=LoweringOptions(edits=(retune(kernel, xblock=2, num_warps=2),)))
+
+
+def test_a_recipe_of_both_kinds_of_steps():
+    def make():
+        return nn.Sequential(nn.AvgPool2d(2), nn.Flatten(), nn.Softmax(-1))
+
+    first = parse_recipe("avg_pool_as_conv")
+    rewrite = RecipeRewrite(first, WITHOUT_CPP)
+    kernels = generated(lowered(make, [(8, 4, 64, 64)], rewrite))
+    softmax = next(each for each in kernels if "softmax" in each.name)
+    recipe = parse_recipe(f"{retune(softmax, num_warps=2)} ; {first}")
+    both = LoweringOptions(edits=kernel_part(recipe))
+    found = lowered(make, [(8, 4, 64, 64)], RecipeRewrite(recipe, WITHOUT_CPP), both)
+    assert found.graphs[0].rewritten_id != found.graphs[0].captured_id
+    edited = next(each for each in generated(found) if each.name == softmax.name)
+    assert fixed_launch(read_kernel(edited.source))["num_warps"] == 2
+    assert [each for each in generated(found) if each is not edited] == [
+        each for each in kernels if each is not softmax
+    ]
 
 
 def test_two_edits_of_two_kernels():
