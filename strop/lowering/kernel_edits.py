@@ -17,7 +17,6 @@ import torch
 
 from strop.capture.compiler_output import Definition, definitions, kernel_calls
 from strop.errors import BadCandidate
-from strop.lowering.torch_shims import own_launches
 from strop.records.graph import CompilerOutput, KernelKind
 from strop.records.ids import content_id
 from strop.records.recipe import Recipe, Step
@@ -167,7 +166,6 @@ def _edited(wrapper: str, name: str, definition: Definition, step: Step, forms: 
         language=definition.language,
         source=definition.source,
         in_form=lambda form: _counterpart(wrapper, forms.get(form, ""), name, form),
-        own_launches=lambda: own_launches(definition.source),
     )
     source = transform_of(step).edited(kernel, dict(step.arguments))
     assert definition.literal is not None  # noqa: S101 - asked before

@@ -7,9 +7,7 @@ Inductor.
 
 from __future__ import annotations
 
-import importlib
 import logging
-import math
 import re
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,7 +20,6 @@ from torch._guards import TracingContext, detect_fake_mode, tracing
 from torch._inductor import compile_fx as inductor
 from torch._inductor import config as inductor_config
 from torch._inductor import debug as inductor_debug
-from torch._inductor.codecache import PyCodeCache
 from torch._inductor.cudagraph_utils import BoxedDeviceIndex
 from torch._inductor.decomposition import select_decomp_table
 from torch._inductor.exc import InductorError
@@ -39,7 +36,6 @@ log = logging.getLogger("strop.lowering")
 LAST_LINES = 8
 LAST_CHARS = 800
 HEAD_CHARS = 200
-_DEFINED = re.compile(r"^def (\w+)\(", re.MULTILINE)
 _SAYS = re.compile(r"(?:\w+\.)*(?:CompilationError|OutOfResources|PTXASError|\w*Error): ")
 """Begins what a compiler has to say, in the traceback of the process that it ran in."""
 
@@ -71,12 +67,6 @@ DOORS: Mapping[str, Door] = {
         oldest=(2, 11),
         newest=(2, 14),
         without="kernels are described by the operators in their names",
-    ),
-    "kernel_timings": Door(
-        purpose="time launches of one generated kernel alone",
-        oldest=(2, 11),
-        newest=(2, 14),
-        without="launches are chosen by an estimate and judged in the whole model only",
     ),
     "edited_wrapper": Door(
         purpose="change the text of a generated kernel before it is loaded",
@@ -276,51 +266,6 @@ def _forced_choices(persistent: bool) -> Any:
             return persistent and bool(known) and not cooperative_reduction
 
     return Forced()
-
-
-def own_launches(source: str) -> list[dict[str, int]]:
-    """The launches among which Inductor would choose for a generated Triton kernel; none where that cannot be asked."""
-    found = _DEFINED.findall(source)
-    if not is_open("kernel_timings") or not found:
-        return []
-    kernel = getattr(PyCodeCache.load(source), found[-1], None)
-    return [_launch_of(config) for config in getattr(kernel, "configs", ())]
-
-
-def _launch_of(config: Any) -> dict[str, int]:
-    return {**config.kwargs, "num_warps": config.num_warps, "num_stages": config.num_stages}
-
-
-@contextmanager
-def kernel_timings() -> Iterator[dict[str, list[tuple[dict[str, int], float]]]]:
-    """While the block runs, kernels with several launches that are called for the first time note how long each took,
-    in nanoseconds, by the kernel's name; one that could not run is left out.
-    """
-    found: dict[str, list[tuple[dict[str, int], float]]] = {}
-    if not is_open("kernel_timings"):
-        yield found
-        return
-    with _PATCHING:
-        yield from _kernel_timings(found)
-
-
-def _kernel_timings(
-    found: dict[str, list[tuple[dict[str, int], float]]],
-) -> Iterator[dict[str, list[tuple[dict[str, int], float]]]]:
-    kernels = importlib.import_module("torch._inductor.runtime.triton_heuristics").CachingAutotuner
-    original = kernels.benchmark_all_configs
-
-    def benchmark_all_configs(self: Any, *args: Any, **kwargs: Any) -> Any:
-        timings = original(self, *args, **kwargs)
-        noted = found.setdefault(self.fn.__name__, [])
-        noted += [(_launch_of(each.config), took_ms * 1e6) for each, took_ms in timings.items() if took_ms < math.inf]
-        return timings
-
-    kernels.benchmark_all_configs = benchmark_all_configs
-    try:
-        yield found
-    finally:
-        kernels.benchmark_all_configs = original
 
 
 def _last_words(failure: BaseException) -> str:

@@ -144,8 +144,7 @@ class LocalStations:
         return CatalogueAsked(proposals=reply.proposals, declines=reply.declines)
 
     def _proposals(self) -> ProposalsReply:
-        # Kernels are tried on the device.
-        with trusted("The catalogue could not be asked"), self.court.device():
+        with trusted("The catalogue could not be asked"):
             reply = self.court.reference.ask(
                 AskProposals(target=self.target, kernels=self._kernels), ProposalsReply, self.court.timeouts.build_s
             )

@@ -94,25 +94,13 @@ class GeneratedKernel:
 
     ``language`` is ``triton``, ``cpp``, ...; ``in_form`` gives the compiler's own text of the same kernel in another
     form that the transform asked for (:meth:`KernelTransform.forms`), which takes the same arguments; it raises
-    BadCandidate where there is none. ``own_launches`` gives the launches among which the compiler would choose.
+    BadCandidate where there is none.
     """
 
     name: str
     language: str
     source: str
     in_form: Callable[[str], str]
-    own_launches: Callable[[], Sequence[Mapping[str, int]]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Timing:
-    """One launch of a kernel that ran alone on the device: block sizes, warps and stages by name, and its time. ``own``
-    marks a launch that the compiler would consider itself.
-    """
-
-    launch: Mapping[str, int]
-    time_ns: float
-    own: bool
 
 
 class KernelTransform(Transform):
@@ -141,18 +129,6 @@ class KernelTransform(Transform):
         Raises:
             BadCandidate: the arguments do not fit the kernel; the message names what would.
         """
-
-    def trial(self, proposal: Proposal) -> Step | None:
-        """A step that has the kernel run alone in several launches when it is first called; None when there is nothing
-        to learn from that.
-        """
-        return None
-
-    def settled(
-        self, kernels: Sequence[KernelProfile], tried: Sequence[tuple[Proposal, Sequence[Timing]]]
-    ) -> Iterator[Proposal]:
-        """The proposals after their trials; one whose kernel did not gain alone is left out."""
-        return iter([proposal for proposal, _ in tried])
 
     def applications(self, graph: GraphModule, target: Target, arguments: Mapping[str, Scalar]) -> Iterator[Rewrite]:
         """The graph stays as it is."""

@@ -13,7 +13,6 @@ from strop.errors import BadCandidate
 
 HEURISTICS = "triton_heuristics"
 FIXED = "fixed_config"
-TRIED = "user_autotune"
 POINTWISE = "pointwise"
 LOOPED = "reduction"
 PERSISTENT = "persistent_reduction"
@@ -128,38 +127,17 @@ def with_launch(kernel: KernelText, launch: Mapping[str, int]) -> str:
     Raises:
         BadCandidate: a value that is missing or that the kernel has no use for.
     """
-    return _decorated(kernel, FIXED, f"config={_checked(kernel, launch)!r}")
-
-
-def with_launches(kernel: KernelText, launches: Sequence[Mapping[str, int]]) -> str:
-    """The kernel with several launches, of which it keeps the fastest after it was first called.
-
-    Raises:
-        BadCandidate: as for :func:`with_launch`.
-    """
-    return _decorated(kernel, TRIED, f"configs={[_checked(kernel, launch) for launch in launches]!r}")
-
-
-def launch_names(kernel: KernelText) -> frozenset[str]:
-    """What a launch of this kernel has to say."""
-    return frozenset((*kernel.blocks, WARPS, STAGES))
-
-
-def _checked(kernel: KernelText, launch: Mapping[str, int]) -> dict[str, int]:
-    wanted = launch_names(kernel)
+    wanted = {*kernel.blocks, WARPS, STAGES}
     if set(launch) != wanted:
         raise BadCandidate(
             f"{kernel.name} is launched with {', '.join(sorted(wanted))}; these were given: "
             f"{', '.join(sorted(launch)) or 'none'}."
         )
-    return dict(sorted(launch.items()))
-
-
-def _decorated(kernel: KernelText, heuristic: str, first: str) -> str:
     given = {each.arg: each.value for each in kernel.decorator.keywords if each.arg}
-    parts = [first, *(f"{name}={_segment(kernel.source, given[name])}" for name in _KEPT if name in given)]
+    parts = [f"config={dict(sorted(launch.items()))!r}"]
+    parts += [f"{name}={_segment(kernel.source, given[name])}" for name in _KEPT if name in given]
     inner = ",\n    ".join(parts)
-    return spliced(kernel.source, [(kernel.decorator, f"{HEURISTICS}.{heuristic}(\n    {inner}\n)")])
+    return spliced(kernel.source, [(kernel.decorator, f"{HEURISTICS}.{FIXED}(\n    {inner}\n)")])
 
 
 def with_stages(source: str, stages: int) -> str:

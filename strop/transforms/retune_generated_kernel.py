@@ -16,7 +16,7 @@ from strop.records.recipe import Scalar, Step
 from strop.records.target import Target
 from strop.transforms._base import LOOPED as LOOPED_FORM
 from strop.transforms._base import PERSISTENT as PERSISTENT_FORM
-from strop.transforms._base import Example, GeneratedKernel, KernelTransform, Timing
+from strop.transforms._base import Example, GeneratedKernel, KernelTransform
 from strop.transforms._kernel_text import (
     LOOPED,
     PERSISTENT,
@@ -25,11 +25,9 @@ from strop.transforms._kernel_text import (
     WARPS,
     KernelText,
     eviction_hints,
-    launch_names,
     read_kernel,
     with_eviction,
     with_launch,
-    with_launches,
     with_name,
     with_stages,
 )
@@ -60,10 +58,6 @@ LONGEST_ROW = 16384
 _WINNABLE_SHARE = {POINTWISE: 0.25, LOOPED: 0.5, PERSISTENT: 0.5}
 """Of the time above the floor, what another launch may hope for: the compiler tries several launches for a pointwise
 kernel, and mostly one for a reduction."""
-TRIES = "tries"
-TRIED_LAUNCHES = 10
-LEAST_GAIN = 1.03
-"""A trial times a kernel a few dozen times; less than this it cannot tell."""
 _KINDS = {PERSISTENT_FORM: PERSISTENT, LOOPED_FORM: LOOPED}
 _RANGED_LAUNCHES = 24
 _MOST_CHOICES = 4
@@ -99,7 +93,6 @@ class RetuneGeneratedKernel(KernelTransform):
         ParameterRange(name=WARPS, choices=powers(1, MAX_WARPS)),
         ParameterRange(name=STAGES, choices=tuple(range(1, MAX_STAGES + 1))),
         ParameterRange(name=EVICT, choices=(KEPT, "none", "evict_first", "evict_last")),
-        ParameterRange(name=TRIES, choices=(0, TRIED_LAUNCHES)),
     )
     example: ClassVar[Example] = Example(build=_example, says="A normalisation and a softmax over rows of 1000.")
 
@@ -119,9 +112,7 @@ class RetuneGeneratedKernel(KernelTransform):
         return (form,) if form in (PERSISTENT_FORM, LOOPED_FORM) else ()
 
     def edited(self, kernel: GeneratedKernel, arguments: Mapping[str, Scalar]) -> str:
-        """The kernel in the wanted form with the wanted launch; what is not named takes the estimate's best. With
-        ``tries`` it gets so many launches, and keeps the fastest when it is first called.
-        """
+        """The kernel in the wanted form with the wanted launch; what is not named takes the estimate's best."""
         mine = read_kernel(kernel.source) if kernel.language == "triton" else None
         if mine is None:
             raise BadCandidate(f"{kernel.name} is {kernel.language} code, whose launch cannot be chosen.")
@@ -133,9 +124,6 @@ class RetuneGeneratedKernel(KernelTransform):
             raise BadCandidate(f"{kernel.name} cannot be retuned: {reason}.")
         if text.kind != _KINDS.get(form, text.kind):
             raise BadCandidate(f"The compiler writes no {form} form of {kernel.name}.")
-        if arguments.get(TRIES, 0):
-            tried = _tried(text, kernel, _whole(TRIES, arguments[TRIES]))
-            return with_name(with_launches(text, tried), mine.name)
         launch = _launch(text, arguments)
         source = with_launch(text, launch.values())
         if launch.stages > 1:
@@ -145,60 +133,12 @@ class RetuneGeneratedKernel(KernelTransform):
             source = with_eviction(source, "" if policy == "none" else policy)
         return with_name(source, mine.name)
 
-    def trial(self, proposal: Proposal) -> Step | None:
-        """The kernel in the proposal's form, in the launches that the estimate likes best and in the compiler's own."""
-        kept = {name: value for name, value in proposal.step.arguments if name in ("hash", "kernel", FORM)}
-        return Step(self.name, tuple((kept | {TRIES: TRIED_LAUNCHES}).items()))
-
-    def settled(
-        self, kernels: Sequence[KernelProfile], tried: Sequence[tuple[Proposal, Sequence[Timing]]]
-    ) -> Iterator[Proposal]:
-        """For each kernel the fastest launch of its fastest form, if that beats the compiler's own by more than a trial
-        can err. A kernel whose trial told nothing keeps its proposals.
-        """
-        for launched in _by_hash(kernels):
-            mine = [(one, timings) for one, timings in tried if one.step.argument("hash", "") == launched[0].hash]
-            yield from _settled(sum(each.time_ns for each in launched), mine)
-
-
-def _settled(spent_ns: float, tried: Sequence[tuple[Proposal, Sequence[Timing]]]) -> Iterator[Proposal]:
-    own_ns = min((each.time_ns for _, timings in tried for each in timings if each.own), default=0.0)
-    if not own_ns:
-        yield from (one for one, _ in tried)
-        return
-    best, proposal = min(((each, one) for one, timings in tried for each in timings), key=lambda pair: pair[0].time_ns)
-    if best.time_ns * LEAST_GAIN <= own_ns:
-        names = {block: name for name, block in BLOCKS.items()}
-        values = {names.get(name, name): size for name, size in best.launch.items()}
-        step = Step(proposal.step.name, tuple((dict(proposal.step.arguments) | values).items()))
-        # Block sizes and warps are measured; what a trial does not vary is left to the search.
-        left = [each for each in proposal.parameters if each.name in (STAGES, EVICT)]
-        yield replace(
-            proposal,
-            step=step,
-            gain_ns=spent_ns * (1 - best.time_ns / own_ns),
-            parameters=tuple(_beginning_with(step.argument(each.name, each.choices[0]), each) for each in left),
-        )
-
-
-def _beginning_with(value: Scalar, parameter: ParameterRange) -> ParameterRange:
-    return replace(parameter, choices=tuple(dict.fromkeys((value, *parameter.choices))))
-
 
 def _refuse_unknown(transform: RetuneGeneratedKernel, arguments: Mapping[str, Scalar]) -> None:
     known = [each.name for each in transform.parameters]
     unknown = sorted(set(arguments) - {"hash", "kernel", *known})
     if unknown:
         raise BadCandidate(f"{transform.name} does not know {', '.join(unknown)}; it takes {', '.join(known)}.")
-
-
-def _tried(text: KernelText, kernel: GeneratedKernel, count: int) -> list[dict[str, int]]:
-    """The launches of a trial: the best of the estimate, and the compiler's own where they fit this form."""
-    wanted = launch_names(text)
-    own = [dict(each) for each in kernel.own_launches() if set(each) == wanted]
-    best = [each.values() for each in launches(text) if each.stages == 1]
-    found = own + [each for each in best if each not in own][: max(1, count)]
-    return found
 
 
 def _by_hash(kernels: Iterable[KernelProfile]) -> list[list[KernelProfile]]:

@@ -15,7 +15,6 @@ from strop.wire.messages import AskProposals, ProposalsReply
 from strop.worker.capturing import captured
 from strop.worker.questions._base import Question
 from strop.worker.session import Session
-from strop.worker.trials import tried
 
 
 class AboutProposals(Question):
@@ -34,7 +33,7 @@ class AboutProposals(Question):
         proposals: list[Proposal] = []
         declines: list[Decline] = []
         for transform in SHELF:
-            found = _proposals(session, transform, modules, request)
+            found = _proposals(transform, modules, request)
             proposals += found
             if not found:
                 declines.append(Decline(transform=transform.name, because=_why_not(transform, modules, request.target)))
@@ -51,14 +50,11 @@ def _is_made_for(transform: Transform, target: Target) -> bool:
     return target.device.partition(":")[0] in transform.devices
 
 
-def _proposals(
-    session: Session, transform: Transform, modules: Sequence[CapturedModule], request: AskProposals
-) -> list[Proposal]:
+def _proposals(transform: Transform, modules: Sequence[CapturedModule], request: AskProposals) -> list[Proposal]:
     if not _is_made_for(transform, request.target):
         return []
     if isinstance(transform, KernelTransform):
-        found = list(transform.proposals(request.kernels, request.target))
-        return tried(session.opened, transform, request.kernels, found)
+        return list(transform.proposals(request.kernels, request.target))
     return [
         Proposal(
             step=rewrite.step,

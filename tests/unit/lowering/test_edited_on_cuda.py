@@ -6,8 +6,6 @@ from torch._inductor.codecache import PyCodeCache
 
 from strop.errors import BadCandidate
 from strop.lowering import LoweringOptions, lower
-from strop.lowering.alone import time_alone
-from strop.transforms import SHELF
 from strop.transforms._kernel_text import read_kernel
 from strop.transforms._launches import launches
 from tests.unit.lowering.generated import (
@@ -21,8 +19,6 @@ from tests.unit.lowering.generated import (
     replace_source,
     retune,
 )
-from tests.unit.transforms.kernel_samples import profiled
-from tests.unit.transforms.rewriting import WITHOUT_CPP
 
 pytestmark = pytest.mark.gpu
 
@@ -173,26 +169,6 @@ def test_what_does_not_compile_is_the_candidates_fault(fault, mode):
         compiled(module, x, steps=[replace_source(kernel, source)], mode=mode)
     assert says in str(caught.value)
     torch.testing.assert_close(compiled(module, x, mode=mode)[1], module(x))
-
-
-@pytest.mark.parametrize(("make", "shape"), [(Pointwise, (4096, 1024)), (Softmax, (4097, 3001))])
-def test_launches_are_timed_alone(make, shape):
-    module, x = make(), torch.randn(shape)
-    kernel = generated(compiled(module, x)[0])[0]
-    profile = profiled(kernel.source, name=kernel.name, hash=kernel.hash, graph_id=kernel.graph_id, time_ns=100e3)
-    item = SHELF.get("retune_generated_kernel")
-    proposals = list(item.proposals([profile], WITHOUT_CPP))
-    tried = []
-    for proposal in proposals:
-        step = item.trial(proposal)
-        torch._dynamo.reset()
-        tried.append((proposal, time_alone(module, lambda call: call(x), {step: profile})[step]))
-    assert all(len(timings) > 4 and all(each.time_ns > 0 for each in timings) for _, timings in tried)
-    assert any(each.own for _, timings in tried for each in timings)
-    for proposal in item.settled([profile], tried):
-        torch._dynamo.reset()
-        _, result = compiled(module, x, steps=[proposal.step])
-        torch.testing.assert_close(result, module(x), rtol=1e-4, atol=1e-5)
 
 
 def test_a_cached_compilation_is_never_an_edited_one():

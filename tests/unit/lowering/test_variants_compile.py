@@ -79,7 +79,6 @@ def test_every_variant_compiles_and_fits(case):
             language="triton",
             source=kernel.source,
             in_form=in_form_of(make, shapes, dtype, kernel),
-            own_launches=list,
         )
         first = dict(proposal.step.arguments)
         variants = [first, *(first | {each.name: value} for each in proposal.parameters for value in each.choices[1:])]

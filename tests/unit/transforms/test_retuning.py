@@ -1,14 +1,12 @@
 """Which generated kernels are worth another launch, which launches are possible, and what is said otherwise."""
 
-import ast
-
 import pytest
 
 from strop.errors import BadCandidate
 from strop.records.opportunity import Legality
 from strop.records.recipe import Recipe, parse_recipe
 from strop.transforms import SHELF
-from strop.transforms._base import GeneratedKernel, Timing
+from strop.transforms._base import GeneratedKernel
 from strop.transforms._kernel_text import eviction_hints, fixed_launch, read_kernel
 from strop.transforms._launches import Launch, Shape, estimate, launches, why_not_legal, why_not_tunable
 from tests.unit.transforms.kernel_samples import looped, persistent, pointwise, profiled, tiled
@@ -131,13 +129,7 @@ def test_why_a_kernel_cannot_be_retuned(source, says):
 
 
 def edited(source, language="triton", **arguments):
-    kernel = GeneratedKernel(
-        name="kernel",
-        language=language,
-        source=source,
-        in_form=lambda form: persistent(),
-        own_launches=lambda: [{"XBLOCK": 1, "R0_BLOCK": 2048, "num_warps": 16, "num_stages": 1}],
-    )
+    kernel = GeneratedKernel(name="kernel", language=language, source=source, in_form=lambda form: persistent())
     return RETUNE.edited(kernel, {"hash": "k-1", **arguments})
 
 
@@ -169,63 +161,3 @@ def test_an_edit_needs_an_author():
     assert list(EDIT.proposals([profiled(pointwise())], TARGET)) == []
     assert "person or an agent" in EDIT.why_not(None, TARGET)
     assert EDIT.forms({"source": "x"}) == ()
-
-
-OWN = {"XBLOCK": 1, "R0_BLOCK": 2048, "num_warps": 16, "num_stages": 1}
-
-
-def test_a_trial_runs_the_compilers_own_launches_beside_the_likeliest():
-    (kept,) = [each for each in proposals(profiled(looped())) if argument(each, "form") == "kept"]
-    step = RETUNE.trial(kept)
-    assert dict(step.arguments).keys() == {"kernel", "hash", "form", "tries"}
-    text = edited(looped(), form="kept", tries=step.argument("tries", 0))
-    kernel = read_kernel(text)
-    assert kernel.kind == "user_autotune" and why_not_tunable(kernel)
-    tried = next(ast.literal_eval(each.value) for each in kernel.decorator.keywords if each.arg == "configs")
-    assert tried[0] == OWN and len(tried) == 1 + step.argument("tries", 0)
-    assert all(each["num_stages"] == 1 for each in tried)
-    assert len({tuple(sorted(each.items())) for each in tried}) == len(tried)
-
-
-def timing(time_ns, own=False, **launch):
-    return Timing(launch={"num_warps": 4, "num_stages": 1, **launch}, time_ns=time_ns, own=own)
-
-
-def test_the_fastest_launch_of_the_fastest_form_is_proposed_with_what_it_won_alone():
-    kernel = profiled(looped(passes=3), time_ns=100e3)
-    whole, kept = proposals(kernel)
-    timings = {
-        whole: [timing(30e3, XBLOCK=1, num_warps=8), timing(50e3, XBLOCK=2)],
-        kept: [timing(60e3, own=True, XBLOCK=1, R0_BLOCK=2048), timing(45e3, XBLOCK=1, R0_BLOCK=1024)],
-    }
-    (found,) = RETUNE.settled([kernel], list(timings.items()))
-    assert argument(found, "form") == "persistent"
-    assert (argument(found, "xblock"), argument(found, "num_warps")) == (1, 8)
-    assert found.gain_ns == pytest.approx(100e3 * (1 - 30 / 60))
-    assert {each.name for each in found.parameters} == {"num_stages", "evict"}
-    assert all(argument(found, each.name) == each.choices[0] for each in found.parameters)
-
-
-def test_a_pipelined_favourite_gives_way_to_what_was_timed():
-    kernel = profiled(looped(passes=3))
-    (kept,) = [each for each in proposals(kernel) if argument(each, "form") == "kept"]
-    timings = [timing(60e3, own=True, XBLOCK=1, R0_BLOCK=2048), timing(45e3, XBLOCK=1, R0_BLOCK=1024)]
-    (found,) = RETUNE.settled([kernel], [(kept, timings)])
-    (stages,) = [each for each in found.parameters if each.name == "num_stages"]
-    assert argument(found, "num_stages") == stages.choices[0] == 1
-    assert len(set(stages.choices)) == len(stages.choices)
-
-
-def test_what_does_not_gain_alone_is_not_proposed():
-    kernel = profiled(pointwise())
-    (found,) = proposals(kernel)
-    timings = [timing(50e3, own=True, XBLOCK=1024), timing(49e3, XBLOCK=512)]
-    assert list(RETUNE.settled([kernel], [(found, timings)])) == []
-
-
-def test_a_trial_that_told_nothing_leaves_the_estimate():
-    kernel, other = profiled(pointwise()), profiled(looped())
-    offered = proposals(kernel, other)
-    assert sorted(map(str, RETUNE.settled([kernel, other], [(each, ()) for each in offered]))) == sorted(
-        map(str, offered)
-    )
