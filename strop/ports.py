@@ -6,15 +6,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
+import torch
 
 from strop.records.event import Event, Happening
 from strop.records.evidence import Stage
+from strop.records.profile import Counted
 from strop.wire.layout import Layout
 from strop.wire.messages import ChildRole, RequestMessage
+from strop.wire.tensors import Tensors
 
 Reply = TypeVar("Reply")
 
@@ -24,11 +25,11 @@ class ArenaPort(Protocol):
 
     layout: Layout
 
-    def views(self, slot: int | None) -> dict[str, NDArray[Any]]:
-        """The tensors of a slot (None: the fixed ones) by path, as they are now; bfloat16 as uint16."""
+    def views(self, slot: int | None) -> Tensors:
+        """The tensors of a slot (None: the fixed ones) by path, as they are now."""
         ...
 
-    def write(self, slot: int | None, values: Mapping[str, NDArray[Any]]) -> None:
+    def write(self, slot: int | None, values: Mapping[str, torch.Tensor]) -> None:
         """Put values into the tensors of a slot (None: the fixed ones)."""
         ...
 
@@ -36,15 +37,15 @@ class ArenaPort(Protocol):
         """Fill these slots' tensors with NaN payloads (integers: random bits) and renew the guards."""
         ...
 
-    def unwritten(self, slot: int, of: NDArray[np.uint8] | None = None) -> dict[str, int]:
+    def unwritten(self, slot: int, of: torch.Tensor | None = None) -> dict[str, int]:
         """Per path, how many elements still hold the poison bit for bit, in ``of`` (a snapshot) or in the memory."""
         ...
 
-    def guards_intact(self, of: NDArray[np.uint8] | None = None) -> bool:
+    def guards_intact(self, of: torch.Tensor | None = None) -> bool:
         """False when a byte between the tensors changed since the last poison, in ``of`` or in the memory."""
         ...
 
-    def snapshot(self) -> NDArray[np.uint8]:
+    def snapshot(self) -> torch.Tensor:
         """A private copy of the whole arena."""
         ...
 
@@ -82,7 +83,7 @@ class ChildPort(Protocol):
         """
         ...
 
-    def stopped(self) -> NDArray[np.uint8]:
+    def stopped(self) -> torch.Tensor:
         """The copy of ``made`` that the last ``time_calls`` took as its clock stopped: what is graded. The next call of
         ``time_calls`` overwrites it.
         """
@@ -109,8 +110,18 @@ class WallPort(Protocol):
         """A fresh process; leaving the context ends it."""
         ...
 
-    def device_lock(self, device: str) -> AbstractContextManager[None]:
-        """Exclusive use of a device across processes; held time is what ``device_seconds`` counts."""
+    def counted(
+        self, role: ChildRole, requests: Sequence[RequestMessage], kernels: Sequence[str], timeout_s: float
+    ) -> Counted:
+        """Counters of the first launches of ``kernels`` while a fresh child answers ``requests`` by itself, the last
+        being AskCounters; nothing, with the reason, where counters cannot be read.
+        """
+        ...
+
+    def device_lock(self, device: str, *, still: bool) -> AbstractContextManager[None]:
+        """Exclusive use of a device across processes; held time is what ``device_seconds`` counts. ``still``: a clock
+        runs meanwhile, so nothing else is started or warms up.
+        """
         ...
 
     def held_s(self, device: str) -> float:

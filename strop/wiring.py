@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
+import os
 import pkgutil
 import platform
 import secrets
 import shutil
 import subprocess
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
@@ -23,7 +24,7 @@ from strop.records.ids import content_id
 from strop.records.measurement import Conditions
 from strop.records.target import Target
 from strop.records.workload import Workload
-from strop.sandbox.wall import LocalWall
+from strop.sandbox.wall import ONE_CANDIDATE, LocalWall
 from strop.settings import Settings, read_settings
 from strop.storage.artefacts import Artefacts
 from strop.storage.ledger import SqlLedger, open_ledger
@@ -35,6 +36,7 @@ from strop.wire.messages import ChildRole
 
 LOG = logging.getLogger("strop.wiring")
 Say = Callable[[str], None]
+MANY_PROCESSORS = 8
 _VERSIONED = ("torch", "triton", "numpy")
 
 
@@ -156,7 +158,9 @@ def open_stations(
 ) -> Iterator[tuple[LocalStations, WallPort]]:
     """The line on this machine, and the wall behind which it works; both are closed on leaving."""
     conditions = conditions_of(target, request.contract.name)
-    wall = open_wall(house.settings, target, ahead=(ChildRole.RECIPE, ChildRole.BASELINE))
+    wall = open_wall(house.settings, target, ahead=_children_ahead())
+    if len(os.sched_getaffinity(0)) >= MANY_PROCESSORS:
+        wall.prepare()
     with (
         wall,
         LocalStations(wall=wall, workload=workload, target=target, request=request, conditions=conditions) as stations,
@@ -164,7 +168,14 @@ def open_stations(
         yield stations, wall
 
 
-def open_wall(settings: Settings, target: Target, ahead: Collection[ChildRole] = (ChildRole.CANDIDATE,)) -> LocalWall:
+def _children_ahead() -> dict[ChildRole, int]:
+    """How many children are started before they are needed: on small machines that work would only get in the way."""
+    if len(os.sched_getaffinity(0)) < MANY_PROCESSORS:
+        return {ChildRole.RECIPE: 1, ChildRole.BASELINE: 1}
+    return {ChildRole.RECIPE: 2, ChildRole.BASELINE: 3, ChildRole.REFERENCE: 1}
+
+
+def open_wall(settings: Settings, target: Target, ahead: Mapping[ChildRole, int] = ONE_CANDIDATE) -> LocalWall:
     """Children of this machine; reference and baseline keep their compile caches from run to run."""
     return LocalWall(
         settings,

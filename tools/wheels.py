@@ -1,7 +1,8 @@
 """Gather the wheels that Strop needs on a machine where nothing can be installed from outside.
 
-``python tools/wheels.py`` downloads all that Strop and its tests depend on into ``wheels/``, in the versions that this
-environment has, except what such a machine brings itself (torch and what came with it). There, install them with
+``python tools/wheels.py`` downloads all that Strop, its tests and its examples depend on into ``wheels/``, in the
+versions that this environment has, except what such a machine brings itself (torch and what came with it). There,
+install them with
 ``python -m pip install --no-index --no-deps --target SOMEWHERE wheels/*.whl`` and put SOMEWHERE on PYTHONPATH.
 """
 
@@ -17,6 +18,7 @@ from pathlib import Path
 BROUGHT = frozenset(
     {"torch", "numpy", "triton", "typing-extensions", "sympy", "networkx", "fsspec", "filelock", "mpmath", "setuptools"}
 )
+MODELS = ("transformers",)
 TEST_TOOLS = ("pytest", "pytest-timeout", "pytest-xdist", "hypothesis", "coverage", "pytest-cov")
 PLATFORMS = (
     *(f"manylinux_2_{minor}_x86_64" for minor in (39, 35, 34, 31, 28, 27, 24, 17)),
@@ -57,7 +59,7 @@ def main() -> None:
     options.folder.mkdir(exist_ok=True)
     for old in options.folder.glob("*.whl"):
         old.unlink()
-    pins = [f"{name}=={version}" for name, version in sorted(needed(("strop", *TEST_TOOLS)).items())]
+    pins = [f"{name}=={version}" for name, version in sorted(needed(("strop", *MODELS, *TEST_TOOLS)).items())]
     platforms = [part for platform in PLATFORMS for part in ("--platform", platform)]
     command = [
         sys.executable,

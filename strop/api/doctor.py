@@ -7,7 +7,7 @@ import shutil
 import statistics
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from importlib.metadata import version
@@ -20,6 +20,7 @@ from strop.lowering.torch_shims import DOORS
 from strop.records.target import Target
 from strop.report.phrases import amount_text, plural, share_text, time_text
 from strop.report.sentences import ceilings_text
+from strop.sandbox import nsight
 from strop.settings import Settings, read_settings
 from strop.targets import SHELF as TARGETS
 from strop.targets._base import TargetKind
@@ -93,7 +94,7 @@ def examine(store: str | None = None, *, recalibrate: bool = False, say: Say = s
     if not targets:
         fix = f"Strop knows {', '.join(TARGETS.names())}; add a file to strop/targets for other hardware."
         findings.append(Finding(name="targets", state=State.PROBLEM, found="no known target is present", fix=fix))
-    findings += [_isolation(settings, targets), _noise(say)]
+    findings += [*counters_finding(targets), _isolation(settings, targets), _noise(say)]
     if settings.disabled:
         off = "STROP_DISABLE is set: strop.optimize in Python hands modules back unchanged"
         findings.append(Finding(name="switch", state=State.WARNING, found=off, fix="Unset STROP_DISABLE."))
@@ -147,6 +148,21 @@ def _profiler() -> Finding:
         return Finding(name="profiler", state=State.OK, found="torch.profiler with Kineto")
     fix = "Install a torch that was built with Kineto; without it kernels have no times."
     return Finding(name="profiler", state=State.WARNING, found="torch.profiler without Kineto", fix=fix)
+
+
+def counters_finding(targets: Sequence[Target]) -> Iterator[Finding]:
+    """Whether the counters of an accelerator can be read; nothing where there is none."""
+    if not any(target.multiprocessor for target in targets):
+        return
+    program = nsight.find_program()
+    without = "Without it strop profile goes on with the roofline and what each launch takes."
+    if not program:
+        fix = f"Install Nsight Compute, which comes with the CUDA toolkit, and put ncu on PATH. {without}"
+        yield Finding(name="counters", state=State.WARNING, found="Nsight Compute is not installed", fix=fix)
+        return
+    because = nsight.forbidden()
+    fix = f"{because[:1].upper()}{because[1:]} {without}" if because else ""
+    yield Finding(name="counters", state=State.WARNING if because else State.OK, found=program, fix=fix)
 
 
 def _room(settings: Settings) -> Iterator[Finding]:

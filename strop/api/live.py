@@ -23,7 +23,7 @@ from strop.api.judging import Ruling, rule
 from strop.api.reading import Done, read_run
 from strop.api.running import carry_out
 from strop.errors import NotSupported, UsageError
-from strop.lowering import compile_mode
+from strop.lowering import compile_mode, lasting_mode
 from strop.ports import Listener
 from strop.records.candidate import ModuleForm, RecipeForm
 from strop.records.contract import Contract
@@ -303,5 +303,5 @@ def _drop_in(module: torch.nn.Module, call: Call, done: Done, target: Target, as
         captured = done.story.captured
         graphs = frozenset(graph.id for graph in captured.capture.graphs) if captured else frozenset[str]()
         fast = rewritten(module, call, kept.keep.candidate.form.recipe, target, graphs, contract)
-    fallback = compile_mode(module, baseline)
+    fallback = compile_mode(module, lasting_mode(baseline))
     return DropIn(module, fast, fallback, Guard.around(*call), contract, target.device)

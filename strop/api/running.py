@@ -57,7 +57,7 @@ def optimize_named(
         raise UsageError("Name a workload: strop optimize path/to/file.py, or --resume RUN to go on with a run.")
     request = asked.checked()
     with open_house(asked.store) as house:
-        _not_disabled(house)
+        not_disabled(house)
         kind = find_kind(asked.target)
         workload = workload_named(typed, house, kind.device, asked.chosen_mode(), asked.suite)
         target = calibrated(kind, house.settings, say)
@@ -67,7 +67,7 @@ def optimize_named(
 def _resume(typed: str | None, asked: Asked, name: str, watchers: Sequence[Listener], say: Say) -> Done:
     """The same workload, target and request as before; only what was said again is compared with the ledger's."""
     with open_house(asked.store, create=False) as house:
-        _not_disabled(house)
+        not_disabled(house)
         run = full_id(name, house.ledger.runs())
         state = run_state(house.ledger.events(run))
         before = state.started
@@ -101,7 +101,12 @@ def _named_again(typed: str | None, asked: Asked, before: Workload, run: str) ->
     return before.name
 
 
-def _not_disabled(house: House) -> None:
+def not_disabled(house: House) -> None:
+    """Refuse where the user switched Strop off.
+
+    Raises:
+        UsageError: STROP_DISABLE is set.
+    """
     if house.settings.disabled:
         raise UsageError("STROP_DISABLE is set, which switches Strop off: unset it and run again.")
 

@@ -11,6 +11,9 @@ _ADVICE = {
     CrashKind.SIGNAL: "Look for reads or writes outside a buffer, a wrong pointer or a stack that ran over.",
     CrashKind.TIMEOUT: "Look for a loop that does not end or a lock that nobody frees, or make it faster.",
     CrashKind.MEMORY: "Make it hold less: work in blocks, free intermediates, keep no answers.",
+    CrashKind.DEVICE: (
+        "A kernel broke off: look for addresses outside a tensor, for wrong strides or pointers, for failed asserts."
+    ),
     CrashKind.OUTPUT: "Take the printing out.",
     CrashKind.DISK: "Write less to disk, or nothing: only compilers need scratch space.",
     CrashKind.PROCESSES: "Start no processes of its own.",

@@ -23,6 +23,11 @@ class Survives(Check):
             outcome="failed",
         ),
         Example(
+            says="A kernel wrote outside its tensor on the device, and every later call there fails.",
+            evidence=crash(Stage.VALUES, CrashKind.DEVICE, "The device raised: an illegal memory access."),
+            outcome="failed",
+        ),
+        Example(
             says="It never answered.",
             evidence=crash(Stage.INTERFACE, CrashKind.TIMEOUT, "The candidate gave no answer to run within 60 s."),
             outcome="failed",

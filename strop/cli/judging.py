@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,6 +12,21 @@ from strop.cli.output import answer, progress_console, say, words
 if TYPE_CHECKING:
     from strop.api.judging import Ruling
 
+Counters = Annotated[
+    bool,
+    typer.Option(
+        "--counters/--no-counters",
+        help="On a GPU: read its own counters with Nsight Compute, where it is installed and permitted.",
+    ),
+]
+Instead = Annotated[
+    str | None,
+    typer.Option(
+        "--candidate",
+        help="Profile this file or recipe in the place of the best baseline; it is not judged.",
+        metavar="CANDIDATE",
+    ),
+]
 EXIT_CODES = {"passed": 0, "failed": 1, "inconclusive": 3}
 
 
@@ -67,6 +82,8 @@ def profile(
     baseline: options.Baselines = None,
     mode: options.ModeName = None,
     suite: options.Suite = None,
+    candidate: Instead = None,
+    counters: Counters = True,
     as_json: options.AsJson = False,
 ) -> None:
     """What the compiler made of a workload: kernels, shares of the time, bounds, headroom, proposals."""
@@ -78,7 +95,7 @@ def profile(
 
     asked = Asked(target=target, contract=contract, baselines=words(baseline), mode=mode, suite=suite)
     with LiveView(progress_console()) as view:
-        story = profile_named(workload, asked, view, view.say)
+        story = profile_named(workload, asked, view, view.say, typed_candidate=candidate, counters=counters)
     answer(context, as_json, profile_json(story), profile_report(story))
 
 

@@ -9,7 +9,7 @@ import typer
 from typer.core import TyperGroup
 
 from strop import __version__
-from strop.cli import doctor, judging, optimizing, reading, shelves
+from strop.cli import benching, doctor, judging, optimizing, reading, shelves
 from strop.cli.edge import Edge
 from strop.settings import read_settings
 
@@ -60,7 +60,7 @@ def options(
     """Options of the program itself."""
 
 
-for _module in (optimizing, judging, reading, shelves, doctor):
+for _module in (optimizing, benching, judging, reading, shelves, doctor):
     _module.register(app)
 
 

@@ -2,7 +2,7 @@
 
 from strop.lowering.frozen import FROZEN, Packed, split_frozen
 from strop.lowering.lower import Lowered, LoweredGraph, LoweringOptions, lower, unchanged
-from strop.lowering.modes import MODES, compile_mode, inductor_options, modes_differ, prepare_process
+from strop.lowering.modes import MODES, compile_mode, inductor_options, lasting_mode, modes_differ, prepare_process
 from strop.lowering.retrace import refresh_metadata, retrace, settle
 from strop.lowering.torch_shims import closed_doors
 
@@ -16,6 +16,7 @@ __all__ = [
     "closed_doors",
     "compile_mode",
     "inductor_options",
+    "lasting_mode",
     "lower",
     "modes_differ",
     "prepare_process",

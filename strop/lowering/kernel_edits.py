@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import importlib.util
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import metadata
@@ -160,14 +160,25 @@ def _parsed(wrapper: str) -> ast.Module:
         raise BadCandidate(CPP_WRAPPER) from None
 
 
-def _edited(wrapper: str, name: str, definition: Definition, step: Step, forms: Forms) -> str:
+def edited_source(wrapper: str, name: str, step: Step, in_form: Callable[[str], str]) -> str:
+    """The text of the kernel ``name`` of a wrapper as a step would have it; ``in_form`` gives the whole wrapper in
+    another form.
+
+    Raises:
+        BadCandidate: the step does not fit the kernel.
+    """
+    definition = dict(_defined(wrapper))[name]
     kernel = GeneratedKernel(
         name=name,
         language=definition.language,
         source=definition.source,
-        in_form=lambda form: _counterpart(wrapper, forms.get(form, ""), name, form),
+        in_form=lambda form: _counterpart(wrapper, in_form(form), name, form),
     )
-    source = transform_of(step).edited(kernel, dict(step.arguments))
+    return transform_of(step).edited(kernel, dict(step.arguments))
+
+
+def _edited(wrapper: str, name: str, definition: Definition, step: Step, forms: Forms) -> str:
+    source = edited_source(wrapper, name, step, lambda form: forms.get(form, ""))
     assert definition.literal is not None  # noqa: S101 - asked before
     return spliced(wrapper, [(definition.literal, _as_literal(f"\n{source.strip()}\n"))])
 

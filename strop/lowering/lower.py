@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import torch
@@ -18,6 +19,7 @@ from strop.capture.placeholders import STATIC
 from strop.capture.recorder import MANY
 from strop.capture.road import compile_through, own_errors
 from strop.errors import BadCandidate, NotSupported
+from strop.lowering.cuda_graph import Graphed, GraphPool
 from strop.lowering.frozen import Packed, split_frozen
 from strop.lowering.kernel_edits import CPP_WRAPPER, KernelEdits, with_hashes
 from strop.lowering.modes import inductor_options
@@ -33,6 +35,7 @@ from strop.lowering.torch_shims import (
 from strop.records.graph import CompilerOutput
 from strop.records.recipe import Step
 from strop.transforms._base import PERSISTENT
+from strop.transforms._graph import CUDA_GRAPH
 
 Rewrite = Callable[[GraphModule], GraphModule]
 """Changes a captured graph, in place or not, and returns what is to be compiled."""
@@ -65,6 +68,7 @@ class LoweringOptions:
 @dataclass(frozen=True, slots=True)
 class LoweredGraph:
     """One graph of a lowered module: ids before and after the rewrite, what Inductor wrote, the packs if there are any.
+    ``in_form`` has Inductor write it again with all reductions in one form.
 
     ``origins`` and ``names`` say where kernels came from; without ``observe`` the former is empty and comments have
     to do.
@@ -76,6 +80,7 @@ class LoweredGraph:
     packed: Packed | None
     origins: Mapping[str, tuple[str, ...]]
     names: Mapping[str, str]
+    in_form: Callable[[str], str]
 
     @property
     def output(self) -> CompilerOutput:
@@ -95,6 +100,7 @@ class Lowered:
         self.strayed = ""
         self._rewrite = rewrite
         self._options = options
+        self._graph_pool = GraphPool()
         self._inductor = inductor_options(options.mode, options.inductor)
         if options.edits and self._inductor.get("cpp_wrapper"):
             raise BadCandidate(CPP_WRAPPER)
@@ -158,12 +164,17 @@ class Lowered:
             core = retrace(split.rest)
             names = origin_names(core)
             compiled = compile_inference(core, fake_inputs(split.rest), static)
+        wrapper = source_of(compiled)
+        if rewritten.meta.get(CUDA_GRAPH):
+            compiled = Graphed(compiled, static, self._graph_pool)
         packed = Packed(compiled, split) if split.prologue is not None else None
-        self.graphs.append(LoweredGraph(captured.id, rewritten_id, source_of(compiled), packed, origins, names))
+        in_form = partial(self._wrapper_in, rest=split.rest, static=static)
+        self.graphs.append(LoweredGraph(captured.id, rewritten_id, wrapper, packed, origins, names, in_form))
         return packed or compiled
 
     def _wrapper_in(self, form: str, rest: GraphModule, static: Sequence[int]) -> str:
-        return wrapper_text(retrace(rest), fake_inputs(rest), static, persistent=form == PERSISTENT)
+        with patched_options(self._inductor):
+            return wrapper_text(retrace(rest), fake_inputs(rest), static, persistent=form == PERSISTENT)
 
 
 def _static_positions(module: GraphModule) -> list[int]:

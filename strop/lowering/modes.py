@@ -33,6 +33,11 @@ def compile_mode(module: torch.nn.Module, mode: str, *, dynamic: bool | None = N
     return torch.compile(fresh_entry(module), mode=mode, dynamic=dynamic)
 
 
+def lasting_mode(mode: str) -> str:
+    """The mode without CUDA graphs of the compiler, whose results the next call overwrites."""
+    return {"reduce-overhead": "default", "max-autotune": "max-autotune-no-cudagraphs"}.get(mode, mode)
+
+
 def modes_differ(first: str, second: str, device: str) -> bool:
     """Whether two modes can give different code on this kind of device; measuring both is a waste when they cannot."""
     return _effect(first, device) != _effect(second, device)

@@ -20,6 +20,7 @@ from torch._guards import TracingContext, detect_fake_mode, tracing
 from torch._inductor import compile_fx as inductor
 from torch._inductor import config as inductor_config
 from torch._inductor import debug as inductor_debug
+from torch._inductor.async_compile import AsyncCompile
 from torch._inductor.cudagraph_utils import BoxedDeviceIndex
 from torch._inductor.decomposition import select_decomp_table
 from torch._inductor.exc import InductorError
@@ -73,6 +74,18 @@ DOORS: Mapping[str, Door] = {
         oldest=(2, 11),
         newest=(2, 14),
         without="recipes that edit or retune a generated kernel are refused",
+    ),
+    "kernel_launches": Door(
+        purpose="see with which arguments generated kernels are launched",
+        oldest=(2, 11),
+        newest=(2, 14),
+        without="launches are ranked by an estimate alone, and not measured before they are proposed",
+    ),
+    "compare_addresses": Door(
+        purpose="compare the addresses of many tensors in one call",
+        oldest=(2, 11),
+        newest=(2, 14),
+        without="they are compared one by one, which costs some microseconds per call of a captured graph",
     ),
 }
 
@@ -268,6 +281,45 @@ def _forced_choices(persistent: bool) -> Any:
     return Forced()
 
 
+@contextmanager
+def launches_seen() -> Iterator[dict[str, tuple[Any, ...]]]:
+    """While the block runs, each generated Triton kernel's first launch is noted: its positional arguments by its name.
+
+    They are the tensors themselves, which are kept alive. Empty where this torch was not tried.
+    """
+    seen: dict[str, tuple[Any, ...]] = {}
+    if not is_open("kernel_launches"):
+        yield seen
+        return
+    # Importing it needs Triton, which a machine without an accelerator need not have.
+    from torch._inductor.runtime.triton_heuristics import CachingAutotuner
+
+    original = CachingAutotuner.run
+
+    def run(self: Any, *args: Any, **options: Any) -> Any:
+        seen.setdefault(_kernel_name(self), args)
+        return original(self, *args, **options)
+
+    CachingAutotuner.run = run
+    try:
+        yield seen
+    finally:
+        CachingAutotuner.run = original
+
+
+def _kernel_name(autotuner: Any) -> str:
+    """The name by which the wrapper calls it."""
+    return str(autotuner.inductor_meta.get("kernel_name") or autotuner.fn.__name__)
+
+
+def compiling_kernel(name: str, source: str) -> Callable[[], Callable[..., Any]]:
+    """Begin to compile the text of one generated Triton kernel; what is returned waits for it and gives its launch,
+    which takes the arguments that the wrapper would give, and the stream.
+    """
+    started: Any = AsyncCompile().triton(name, source, device_str="cuda")
+    return lambda: (started.result() if hasattr(started, "result") else started).run
+
+
 def _last_words(failure: BaseException) -> str:
     """What a compiler says about the code, on one line: a C++ compiler's errors without its warnings, else the end of
     the traceback of the process that it ran in.
@@ -308,3 +360,12 @@ def kernel_origins() -> Any:
         finally:
             noted = inductor_debug._inductor_triton_kernel_to_post_grad_node_info
             found.update({kernel: tuple(nodes) for kernel, nodes in noted.items()})
+
+
+def same_addresses(tensors: list[Any], addresses: list[int | None], positions: list[int]) -> bool:
+    """Whether the tensors at ``positions`` lie where ``addresses`` says."""
+    # Only builds of torch for a GPU have it.
+    compare = getattr(torch._C, "_tensors_data_ptrs_at_indices_equal", None)
+    if compare is not None and is_open("compare_addresses"):
+        return compare(tensors, addresses, positions)
+    return all(tensors[position].data_ptr() == addresses[position] for position in positions)

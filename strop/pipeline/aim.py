@@ -6,24 +6,48 @@ from dataclasses import replace
 
 from strop.records.graph import Capture, CapturedGraph, Region
 from strop.records.opportunity import Opportunity
-from strop.records.profile import KernelProfile, Profile
+from strop.records.profile import DeviceKernel, KernelProfile, Profile
 from strop.records.target import Target
+from strop.stats.diagnosis import Setting, diagnose, setting_of
+from strop.stats.occupancy import with_occupancy
 from strop.stats.roofline import profile_kernel
+from strop.targets._kernel_names import rounds_to_tf32
 from strop.wire.messages import KernelSample, ProfileReply
+
+TF32 = "tf32"
 
 
 def build_profile(workload_id: str, target: Target, reply: ProfileReply) -> Profile:
-    """Kernels, heaviest first, each beside its floor at the target's ceilings."""
-    kernels = [_kernel(sample, target, reply.call_ns) for sample in reply.kernels]
+    """Kernels, heaviest first, each beside its floor at the target's ceilings and with what keeps it from it."""
+    samples = [replace(sample, dtype=_unit_of(sample, target)) for sample in reply.kernels]
+    kernels = tuple(_kernel(sample, target, reply.call_ns) for sample in samples)
+    setting = setting_of(reply.call_ns, kernels)
+    told = [_diagnosed(kernel, target, sample.dtype, setting) for kernel, sample in zip(kernels, samples, strict=True)]
     spent = sum(kernel.time_ns for kernel in kernels)
     return Profile(
         workload_id=workload_id,
         target=target.name,
         call_ns=reply.call_ns,
         overhead_ns=max(0.0, reply.call_ns - spent),
-        kernels=tuple(sorted(kernels, key=lambda kernel: -kernel.time_ns)),
+        kernels=tuple(sorted(told, key=lambda kernel: -kernel.time_ns)),
         notes=reply.notes,
     )
+
+
+def _unit_of(sample: KernelSample, target: Target) -> str:
+    """The element type whose product rate is the kernel's ceiling: float32 operands may be multiplied as TF32, which
+    the kernel's name says, or that it is faster than float32 can be.
+    """
+    rates = dict(target.ceilings.product_flop_per_s)
+    if sample.dtype != "float32" or not {"float32", TF32} <= set(rates) or sample.time_ns <= 0:
+        return sample.dtype
+    is_faster = sample.work_flop / sample.time_ns * 1e9 > rates["float32"]
+    return TF32 if is_faster or any(rounds_to_tf32(each.name) for each in sample.launched) else sample.dtype
+
+
+def _diagnosed(kernel: KernelProfile, target: Target, dtype: str, setting: Setting) -> KernelProfile:
+    bound, diagnosis = diagnose(kernel, target, dtype, setting)
+    return replace(kernel, bound=bound, diagnosis=diagnosis)
 
 
 def _kernel(sample: KernelSample, target: Target, call_ns: float) -> KernelProfile:
@@ -43,7 +67,13 @@ def _kernel(sample: KernelSample, target: Target, call_ns: float) -> KernelProfi
         launch=sample.launch,
         source=sample.source,
     )
-    return replace(kernel, hash=sample.hash)
+    return replace(kernel, hash=sample.hash, launched=tuple(_launched(each, target) for each in sample.launched))
+
+
+def _launched(kernel: DeviceKernel, target: Target) -> DeviceKernel:
+    if kernel.resources is None:
+        return kernel
+    return replace(kernel, resources=with_occupancy(kernel.resources, target.multiprocessor))
 
 
 def aim(profile: Profile, capture: Capture) -> tuple[Opportunity, ...]:

@@ -7,17 +7,16 @@ Seeds are drawn here, when a case is first asked for, and never leave this proce
 from __future__ import annotations
 
 import secrets
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from types import TracebackType
-from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
+import torch
 
 from strop.errors import BadWorkload, ChildFault, WorkloadInconclusive
+from strop.pipeline.gold import Gold, Remembered, bytes_of, limit_bytes
 from strop.pipeline.layouts import given_layout, made_layout
 from strop.ports import ChildPort, WallPort
 from strop.records.candidate import CompiledForm, Form, NullForm
@@ -26,7 +25,6 @@ from strop.records.evidence import Case, CrashEvidence, CrashKind, Distribution
 from strop.records.target import Target
 from strop.records.workload import Description, Workload
 from strop.stats.errors import HONEST_SAMPLES
-from strop.wire.arrays import views
 from strop.wire.messages import (
     ChildRole,
     Deliver,
@@ -44,8 +42,7 @@ from strop.wire.messages import (
     Ran,
     Run,
 )
-
-Arrays = dict[str, NDArray[Any]]
+from strop.wire.tensors import Tensors, views
 
 REDRAWS = 6
 SLOTS = 2
@@ -62,18 +59,16 @@ class Timeouts:
     gold_s: float = 300.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Gold:
-    """One case with everything that a candidate's answer is held against. ``expected`` and ``honest`` are in double
-    precision; ``honest`` is None until the model of honest rounding was asked.
-    """
+_DrawKey = tuple[int, Distribution, int]
 
-    case: Case
-    inputs: Arrays
-    expected: Arrays
-    baseline: Arrays
-    honest: tuple[Arrays, ...] | None = None
-    redrawn: bool = False
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Drawing:
+    """How a case's inputs were drawn, to draw them again."""
+
+    seed: int
+    distribution: Distribution
+    redrawn: bool
 
 
 @dataclass(slots=True, kw_only=True)
@@ -92,12 +87,22 @@ class Court:
     _baseline: ChildPort | None = None
     _null: ChildPort | None = None
     _description: Description | None = None
-    _golds: dict[tuple[int, Distribution, int], Gold] = field(default_factory=dict[tuple[int, Distribution, int], Gold])
-    _parameters: dict[int, Arrays] = field(default_factory=dict[int, Arrays])
-    _other: Arrays | None = None
+    _drawings: dict[_DrawKey, _Drawing] = field(default_factory=dict[_DrawKey, _Drawing])
+    _golds: Remembered[Gold] = field(init=False)
+    _samples: Remembered[list[Tensors]] = field(init=False)
+    _parameters: dict[int, Tensors] = field(default_factory=dict[int, Tensors])
+    _other: Tensors | None = None
     _delivered: dict[int, int] = field(default_factory=dict[int, int])
 
+    def __post_init__(self) -> None:
+        limit = limit_bytes(self.target)
+        self._golds, self._samples = Remembered(limit), Remembered(limit)
+
     def __enter__(self) -> Court:
+        # What this side computes must not keep processors busy beside a child that is timed.
+        threads = torch.get_num_threads()
+        torch.set_num_threads(1)
+        self._stack.callback(torch.set_num_threads, threads)
         with self._stack:
             self._reference = self._stack.enter_context(self.wall.child(ChildRole.REFERENCE))
             with trusted("The workload could not be loaded"):
@@ -159,27 +164,46 @@ class Court:
         with ThreadPoolExecutor(max_workers=len(wanted) or 1) as threads:
             return [threads.submit(self.loaded, stack, role, form) for role, form in wanted]
 
-    def change_baseline(self, mode: str) -> None:
-        """Judge against another mode from now on; answers of the old baseline are forgotten."""
+    def has_room_for(self, children: int) -> bool:
+        """True when so many loaded children, each with its small arenas, take no more than a part of the memory."""
+        given, made = given_layout(self.description, SLOTS), made_layout(self.description, SLOTS, wide=False)
+        # A call takes about as much again as it is given and makes.
+        each_bytes = 2 * (given.total_bytes + made.total_bytes)
+        return children * each_bytes <= limit_bytes(self.target)
+
+    def change_baseline(self, mode: str, child: ChildPort | None = None) -> None:
+        """Judge against another mode from now on; answers of the old baseline are forgotten. ``child`` is one that runs
+        this mode already and that will be ended by this court; else one is started when it is needed.
+        """
         if self._baseline is not None:
             self._baseline.close()
-        self._baseline = None
+        self._baseline = child
         self._golds.clear()
+        self._samples.clear()
         self.baseline_mode = mode
 
-    def device(self) -> AbstractContextManager[None]:
-        """Exclusive use of the device: around what runs on it, never around what only builds."""
-        return self.wall.device_lock(self.target.lock)
+    def keep(self, children: ExitStack) -> None:
+        """End these children together with the court."""
+        self._stack.callback(children.close)
+
+    def device(self, *, timed: bool = False) -> AbstractContextManager[None]:
+        """Exclusive use of the device: around what runs on it, never around what only builds. While something is
+        ``timed`` nothing is started beside it.
+        """
+        return self.wall.device_lock(self.target.lock, still=timed)
 
     def open(self, child: ChildPort) -> None:
         """Have a child load the workload's code under the contract."""
-        request = Open(
+        child.ask(self.open_request(), Done, self.timeouts.open_s)
+
+    def open_request(self) -> Open:
+        """What a child is told first: the workload, the contract, and how it is built."""
+        return Open(
             workload=self.workload,
             contract=self.contract.on_device(self.workload.device),
             threads=self.target.threads,
             construct_seed=self.construct_seed,
         )
-        child.ask(request, Done, self.timeouts.open_s)
 
     def load(self, child: ChildPort, form: Form) -> Loaded:
         """Have a child build what it is to run."""
@@ -191,7 +215,7 @@ class Court:
         child.map(given_layout(self.description, slots), made_layout(self.description, slots, wide=False))
         child.given.poison(range(slots))
 
-    def parameters(self, draw: int) -> Arrays:
+    def parameters(self, draw: int) -> Tensors:
         """Parameters and buffers of one draw (0: the module's own initialisation)."""
         if draw not in self._parameters:
             request = DrawParameters(seed=secrets.randbits(31), draw=draw)
@@ -212,80 +236,97 @@ class Court:
         return reply
 
     @property
-    def other_inputs(self) -> Arrays:
+    def other_inputs(self) -> Tensors:
         """Inputs that belong to no case: what lies in the slot beside the one that is judged."""
         if self._other is None:
             with trusted("The workload's inputs could not be drawn"):
                 self._other = self.draw_inputs(Distribution.OWN)
         return self._other
 
-    def draw_inputs(self, distribution: Distribution) -> Arrays:
-        """Fresh inputs from the reference child."""
-        request = DrawInputs(slot=0, seed=secrets.randbits(31), distribution=distribution)
-        self.reference.ask(request, Done, self.timeouts.gold_s)
+    def draw_inputs(self, distribution: Distribution, seed: int | None = None) -> Tensors:
+        """Inputs from the reference child; fresh ones unless it is said which."""
+        drawn = secrets.randbits(31) if seed is None else seed
+        self.reference.ask(DrawInputs(slot=0, seed=drawn, distribution=distribution), Done, self.timeouts.gold_s)
         return copied(self.reference.given.views(0))
 
-    def expect(self, inputs: Arrays, draw: int) -> Arrays:
+    def expect(self, inputs: Tensors, draw: int) -> Tensors:
         """The workload's results in double precision."""
         self.deliver(self.reference, draw)
         self.reference.given.write(0, inputs)
         self.reference.ask(Expect(slot=0), Done, self.timeouts.gold_s)
         return snapshot_of(self.reference, 0)
 
-    def perturb(self, inputs: Arrays, draw: int) -> Arrays:
-        """The workload's results after one honest rounding of everything."""
+    def perturb(self, inputs: Tensors, draw: int) -> Tensors:
+        """The workload's results after one honest rounding of everything, where the reference's next answer will
+        overwrite them.
+        """
         self.deliver(self.reference, draw)
         self.reference.given.write(0, inputs)
         self.reference.ask(Perturb(slot=0, seed=secrets.randbits(31)), Done, self.timeouts.gold_s)
-        return snapshot_of(self.reference, 0)
+        return self.reference.made.views(0)
 
     def gold(self, case: Case) -> Gold:
         """The case's inputs and answers; the same secret draw for every candidate of this court."""
         key = _draw_of(case)
-        if key not in self._golds:
+        known = self._golds.get(key)
+        if known is None:
             with trusted("The reference could not answer"):
-                self._golds[key] = self._draw_gold(case)
-        return replace(self._golds[key], case=case)
+                gold = self._draw_gold(case)
+            known = self._golds.keep(key, gold, gold.size_bytes)
+        return replace(known, case=case)
 
-    def beside_honest(self, gold: Gold) -> Gold:
-        """The same, with samples of honest rounding; they cost most of a case and are drawn once, when first needed."""
+    def honest(self, gold: Gold) -> Iterator[Tensors]:
+        """Samples of honest rounding on a gold's inputs; each may be overwritten by the next.
+
+        They cost most of a case, so those of the court's own draws are remembered, where there is room for all.
+        """
         key = _draw_of(gold.case)
         known = self._golds.get(key)
-        if known is None or known.inputs is not gold.inputs:
-            return self._asked(gold)
-        if known.honest is None:
-            known = self._golds[key] = self._asked(known)
-        return replace(known, case=gold.case)
-
-    def _asked(self, gold: Gold) -> Gold:
-        draw = gold.case.parameters_draw
-        with trusted("The reference could not answer"):
-            return replace(gold, honest=tuple(self.perturb(gold.inputs, draw) for _ in range(HONEST_SAMPLES)))
+        is_own = known is not None and known.inputs is gold.inputs
+        samples = self._samples.get(key) if is_own else None
+        if samples is not None:
+            yield from samples
+            return
+        kept: list[Tensors] = []
+        for _ in range(HONEST_SAMPLES):
+            with trusted("The reference could not answer"):
+                sample = self.perturb(gold.inputs, gold.case.parameters_draw)
+            if is_own and self._samples.has_room_for(HONEST_SAMPLES * bytes_of(sample)):
+                kept.append(copied(sample))
+            yield sample
+        if kept:
+            self._samples.keep(key, kept, HONEST_SAMPLES * bytes_of(kept[0]))
 
     def _draw_gold(self, case: Case) -> Gold:
         """Draw until the reference is finite and the baseline agrees where it is; special values are taken as they
         come. Cases of one index that differ in their parameters share their inputs.
         """
-        draw = case.parameters_draw
-        wanted = [case.distribution] * REDRAWS + [Distribution.OWN] * REDRAWS
-        gold = None
-        same = self._golds.get((case.index, case.distribution, 0))
-        for attempt, distribution in enumerate(wanted):
-            inputs = same.inputs if same is not None and attempt == 0 else self.draw_inputs(distribution)
-            expected = self.expect(inputs, draw)
-            baseline = run_once(self, self.baseline, inputs, draw)
-            gold = Gold(case=case, inputs=inputs, expected=expected, baseline=baseline, redrawn=attempt >= REDRAWS)
+        for drawing, inputs in self._drawn_for(case):
+            expected = self.expect(inputs, case.parameters_draw)
+            baseline = run_once(self, self.baseline, inputs, case.parameters_draw)
+            gold = Gold(case=case, inputs=inputs, expected=expected, baseline=baseline, redrawn=drawing.redrawn)
             if case.distribution is Distribution.SPECIAL or finite(expected):
-                break
-        if gold is None or (case.distribution is not Distribution.SPECIAL and not finite(gold.expected)):
-            raise BadWorkload(
-                "The model makes NaN or Inf from its own inputs, even in double precision: there is nothing to judge "
-                "against. Its author must mend the model or its get_inputs()."
-            )
-        return gold
+                self._drawings[_draw_of(case)] = drawing
+                return gold
+        raise BadWorkload(
+            "The model makes NaN or Inf from its own inputs, even in double precision: there is nothing to judge "
+            "against. Its author must mend the model or its get_inputs()."
+        )
+
+    def _drawn_for(self, case: Case) -> Iterator[tuple[_Drawing, Tensors]]:
+        """The inputs that a case had before; else those of its twin with other parameters; else fresh ones."""
+        twin = case.index, case.distribution, 0
+        theirs = self._drawings.get(twin)
+        known = self._drawings.get(_draw_of(case)) or theirs
+        if known is not None:
+            gold = self._golds.get(twin) if known == theirs else None
+            yield known, gold.inputs if gold is not None else self.draw_inputs(known.distribution, known.seed)
+        for attempt, distribution in enumerate([case.distribution] * REDRAWS + [Distribution.OWN] * REDRAWS):
+            drawing = _Drawing(seed=secrets.randbits(31), distribution=distribution, redrawn=attempt >= REDRAWS)
+            yield drawing, self.draw_inputs(distribution, drawing.seed)
 
 
-def _draw_of(case: Case) -> tuple[int, Distribution, int]:
+def _draw_of(case: Case) -> _DrawKey:
     """What names a case's secret draw: circumstances share it."""
     return case.index, case.distribution, case.parameters_draw
 
@@ -313,6 +354,7 @@ def owned(child: ChildPort) -> Generator[None]:
 _WORKLOADS_ADVICE = {
     CrashKind.MEMORY: "Make the workload smaller, or run on a machine with more memory.",
     CrashKind.TIMEOUT: "Make the workload smaller, or look for a loop that does not end.",
+    CrashKind.DEVICE: "Run the workload with Python alone and mend the kernel that breaks off.",
     CrashKind.SIGNAL: "Run the workload with Python alone: if it dies there too, mend it; if not, please report it.",
     CrashKind.OUTPUT: "Take the printing out of the workload.",
     CrashKind.DISK: "Have the workload write less to disk.",
@@ -329,7 +371,7 @@ def blame(what: str, evidence: CrashEvidence) -> BadWorkload | WorkloadInconclus
     return WorkloadInconclusive(f"{text} {advice}".rstrip())
 
 
-def run_once(court: Court, child: ChildPort, inputs: Arrays, draw: int) -> Arrays:
+def run_once(court: Court, child: ChildPort, inputs: Tensors, draw: int) -> Tensors:
     """One plain run of a trusted child on ``inputs``."""
     court.deliver(child, draw)
     child.given.write(0, inputs)
@@ -339,16 +381,17 @@ def run_once(court: Court, child: ChildPort, inputs: Arrays, draw: int) -> Array
     return snapshot_of(child, 0)
 
 
-def snapshot_of(child: ChildPort, slot: int) -> Arrays:
+def snapshot_of(child: ChildPort, slot: int) -> Tensors:
     """A private copy of one slot's results, as they lie there now."""
     return views(child.made.snapshot(), child.made.layout, slot)
 
 
-def copied(arrays: Mapping[str, NDArray[Any]]) -> Arrays:
+def copied(tensors: Mapping[str, torch.Tensor]) -> Tensors:
     """Private copies."""
-    return {path: np.array(array, copy=True) for path, array in arrays.items()}
+    return {path: tensor.clone() for path, tensor in tensors.items()}
 
 
-def finite(arrays: Mapping[str, NDArray[Any]]) -> bool:
+def finite(tensors: Mapping[str, torch.Tensor]) -> bool:
     """True when no floating value is NaN or Inf."""
-    return all(bool(np.isfinite(array).all()) for array in arrays.values() if array.dtype.kind in "fc")
+    inexact = [each for each in tensors.values() if each.is_floating_point() or each.is_complex()]
+    return all(bool(torch.isfinite(each).all()) for each in inexact)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import numpy as np
-
-from strop.pipeline.court import Arrays, Court, Gold
+from strop.pipeline.court import Court
+from strop.pipeline.gold import Gold
 from strop.ports import ChildPort
 from strop.records.evidence import InterfaceEvidence
 from strop.records.workload import Leaf
-from strop.wire.arrays import views
 from strop.wire.messages import Ran, Run
+from strop.wire.tensors import Tensors, same_bits, views
 
 
 def inspect_interface(court: Court, child: ChildPort, gold: Gold, missing: tuple[str, ...]) -> InterfaceEvidence:
@@ -48,15 +47,8 @@ def unwritten(poisoned: Mapping[str, int], outputs: tuple[Leaf, ...]) -> tuple[t
     return tuple((path, count) for path, count in poisoned.items() if count and path in wide)
 
 
-def changed_inputs(left: Arrays, gold: Gold, mutates: tuple[str, ...]) -> tuple[str, ...]:
+def changed_inputs(left: Tensors, gold: Gold, mutates: tuple[str, ...]) -> tuple[str, ...]:
     """Inputs whose bits moved although the reference leaves them alone; those it mutates are judged by value, as
     state.
     """
-    return tuple(
-        path for path, array in left.items() if path not in mutates and not same_bits(array, gold.inputs[path])
-    )
-
-
-def same_bits(one: np.ndarray, other: np.ndarray) -> bool:
-    """Equality of bytes, NaN payloads included."""
-    return np.ascontiguousarray(one).tobytes() == np.ascontiguousarray(other).tobytes()
+    return tuple(path for path, each in left.items() if path not in mutates and not same_bits(each, gold.inputs[path]))

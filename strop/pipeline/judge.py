@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from strop.checks._base import Rules
 from strop.errors import ChildFault
@@ -86,15 +86,7 @@ def _timed(
 ) -> Comparison | None:
     """Time it, then judge what the clock saw."""
 
-    def lanes(stack: ExitStack, process: int) -> tuple[ChildPort, ChildPort]:
-        if depth.processes == 1:
-            return court.baseline, child
-        wanted: list[tuple[ChildRole, Form]] = [(ChildRole.BASELINE, CompiledForm(mode=court.baseline_mode))]
-        if process > 0:
-            wanted.append((role_of(candidate), candidate.form))
-        opened = [future.result() for future in court.loaded_together(stack, wanted)]
-        return opened[0], opened[1] if process > 0 else child
-
+    lanes = _Pairs(court=court, candidate=candidate, first=child, processes=depth.processes)
     try:
         comparison, graded = compare(court, conditions, cascade.factor, lanes, processes=depth.processes, looks=looks)
     except ChildFault as fault:
@@ -104,6 +96,44 @@ def _timed(
         cascade.hear(Stage.TIME, evidence)
     cascade.hear(Stage.PLAUSIBILITY, _plausibility(court, comparison, floor))
     return comparison
+
+
+@dataclass(slots=True, kw_only=True)
+class _Pairs:
+    """Pairs of children for the clock: one pair is baseline and candidate as they are; of several each is fresh, but
+    for the first candidate, which was judged.
+
+    The children of all pairs are made at once where there is room for them beside one another.
+    """
+
+    court: Court
+    candidate: Candidate
+    first: ChildPort
+    processes: int
+    _waiting: list[ChildPort] = field(default_factory=list[ChildPort])
+    _done: tuple[ChildPort, ...] = ()
+
+    def __call__(self, stack: ExitStack, process: int) -> tuple[ChildPort, ChildPort]:
+        if self.processes == 1:
+            return self.court.baseline, self.first
+        for child in self._done:
+            child.close()
+        if not self._waiting:
+            together = self.processes if self.court.has_room_for(2 * self.processes) else process + 1
+            self._waiting = self._made(stack, range(process, together))
+        self._done = self._waiting.pop(0), self._waiting.pop(0)
+        return self._done
+
+    def _made(self, stack: ExitStack, processes: range) -> list[ChildPort]:
+        pair: list[tuple[ChildRole, Form]] = [
+            (ChildRole.BASELINE, CompiledForm(mode=self.court.baseline_mode)),
+            (role_of(self.candidate), self.candidate.form),
+        ]
+        wanted = pair * len(processes)
+        if processes.start == 0:
+            del wanted[1]
+        made = [future.result() for future in self.court.loaded_together(stack, wanted)]
+        return [made[0], self.first, *made[1:]] if processes.start == 0 else made
 
 
 def _plausibility(court: Court, comparison: Comparison, floor: Floor) -> TimingEvidence:

@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 
-from strop.pipeline.court import Arrays, Court, Gold, owned
+from strop.pipeline.court import Court, owned
+from strop.pipeline.gold import Gold
 from strop.pipeline.slots import Supply, slots_for, supply
 from strop.pipeline.values import errors_as_needed
 from strop.ports import ChildPort
@@ -18,8 +19,8 @@ from strop.records.evidence import Case, Distribution, Stage, ValuesEvidence
 from strop.records.measurement import BASELINE, CANDIDATE, Block, Comparison, Conditions
 from strop.stats.compare import FALSE_FASTER_RATE, Effect, compare_blocks, estimate, pair_log_ratios
 from strop.stats.sequential import Plan, consider
-from strop.wire.arrays import views
 from strop.wire.messages import AskMemory, MemoryReply
+from strop.wire.tensors import Tensors, views
 
 ORDER = (BASELINE, CANDIDATE, CANDIDATE, BASELINE)
 GRADED_PAIRS = 2
@@ -34,7 +35,7 @@ class Lane:
     child: ChildPort
     slots: int
 
-    def block(self, contents: Sequence[Arrays], timeout_s: float) -> int:
+    def block(self, contents: Sequence[Tensors], timeout_s: float) -> int:
         """Time one round on these contents; nanoseconds."""
         for slot, arrays in enumerate(contents):
             self.child.given.write(slot, arrays)
@@ -82,7 +83,7 @@ class Clock:
         slots = null.slots
         timeout_s = self.court.timeouts.run_s
         null_ns = null.block(source.round(slots), timeout_s)
-        seen: dict[str, Sequence[Arrays]] = {}
+        seen: dict[str, Sequence[Tensors]] = {}
         for side in ORDER:
             # No round repeats an earlier one: an answer that was remembered is never asked for again.
             seen[side] = source.round(slots)
@@ -100,7 +101,7 @@ class Clock:
         if judged:
             self._grade(lanes, seen[CANDIDATE])
 
-    def _grade(self, lanes: dict[str, Lane], contents: Sequence[Arrays]) -> None:
+    def _grade(self, lanes: dict[str, Lane], contents: Sequence[Tensors]) -> None:
         """Judge one secret slot of the candidate's last timed round: what the clock saw must also be right.
 
         The baseline answers the same contents beside it, off the clock.
@@ -156,12 +157,12 @@ def compare(
     clock = Clock(court=court, conditions=conditions, factor=factor)
     ratios: list[float] = []
     rate = FALSE_FASTER_RATE
-    for process in range(processes):
-        with ExitStack() as stack:
+    with ExitStack() as stack:
+        for process in range(processes):
             baseline, candidate = lanes(stack, process)
-            stack.enter_context(court.device())
-            rate = clock.time_pairs(baseline, candidate, call_time_ns(court, baseline), looks, process)
-            memory = memory_ratio(court, baseline, candidate)
+            with court.device(timed=True):
+                rate = clock.time_pairs(baseline, candidate, call_time_ns(court, baseline), looks, process)
+                memory = memory_ratio(court, baseline, candidate)
             ratios += [memory] if memory is not None else []
     comparison = compare_blocks(
         clock.blocks,

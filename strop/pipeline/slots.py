@@ -4,17 +4,21 @@ a copy.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+import torch
 
-from strop.pipeline.court import Arrays, Court
+from strop.pipeline.court import Court
+from strop.pipeline.gold import bytes_of, limit_bytes
 from strop.records.evidence import Distribution
 from strop.records.target import Target
-from strop.records.tensor import DType
+from strop.records.tensor import HOST
 from strop.records.workload import Description, DomainKind, Leaf
 from strop.wire.layout import plan_layout
+from strop.wire.tensors import Tensors
 
 ROUND_NS = 150e6
 """A timed round lasts about this long, so that the hand-off weighs less than one percent."""
@@ -22,15 +26,31 @@ MAX_SLOTS = 256
 MIN_SLOTS = 4
 BASE_DRAWS = 4
 ARENA_BYTES = 1 << 30
+SHARE_OF_MEMORY = 48
+"""On a device the slots of one child take one part in so many of the memory: several children are on the clock, each
+with a copy of what it made, beside the draws that contents are made of, and each call needs memory of its own.
+"""
 
 
 def slots_for(description: Description, target: Target, call_ns: float) -> int:
     """Calls per round = slots: enough to fill the round and to leave the last-level cache, as far as memory allows."""
-    slot_bytes = plan_layout((), (*description.inputs, *description.outputs), 1).slot_bytes
-    by_time = int(np.ceil(ROUND_NS / max(call_ns, 1.0)))
-    by_cache = int(np.ceil(2 * target.last_level_cache_bytes / max(slot_bytes, 1)))
-    by_memory = max(2, ARENA_BYTES // max(slot_bytes, 1))
-    return int(min(max(by_time, min(by_cache, by_time * 4), MIN_SLOTS), MAX_SLOTS, by_memory))
+    slot_bytes = max(1, plan_layout((), (*description.inputs, *description.outputs), 1).slot_bytes)
+    arena_bytes = ARENA_BYTES if target.device == HOST else max(ARENA_BYTES, target.memory_bytes // SHARE_OF_MEMORY)
+    by_time = math.ceil(ROUND_NS / max(call_ns, 1.0))
+    by_cache = math.ceil(2 * target.last_level_cache_bytes / slot_bytes)
+    # Two, so that contents change from call to call, unless not even that many leave room for the others.
+    by_memory = max(2 if 2 * slot_bytes <= 4 * arena_bytes else 1, arena_bytes // slot_bytes)
+    return min(max(by_time, min(by_cache, by_time * 4), MIN_SLOTS), MAX_SLOTS, by_memory)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Blend:
+    """How one call's contents of one leaf are made: two draws, how far each is rolled, and the share of the first."""
+
+    one: int
+    other: int
+    rolls: tuple[int, int]
+    share: float
 
 
 @dataclass(slots=True)
@@ -38,47 +58,67 @@ class Supply:
     """Contents for rounds: a few draws by the workload's own generator, of which each call sees a mixture of its own.
 
     Two draws, each secretly rolled, are mixed in secret shares: no call sees what another saw, nor a rearrangement of
-    it, and what lies between two members of a domain is a member of it. Integers, booleans and bfloat16, which do not
-    mix, are rolled alone. Leaves with a fixed meaning are taken from the draws as they are; a workload that has only
-    such leaves sees its draws in turn.
+    it, and what lies between two members of a domain is a member of it. Integers and booleans, which do not mix, are
+    rolled alone. Leaves with a fixed meaning are taken from the draws as they are; a workload that has only such leaves
+    sees its draws in turn.
     """
 
-    draws: Sequence[Arrays]
+    draws: Sequence[Tensors]
     leaves: Sequence[Leaf]
     random: np.random.Generator = field(default_factory=np.random.default_rng)
 
-    def round(self, slots: int) -> list[Arrays]:
+    def round(self, slots: int) -> Contents:
         """Inputs for ``slots`` calls."""
-        count = len(self.draws)
-        first = int(self.random.integers(count))
-        numbers = [(first + slot) % count for slot in range(slots)]
+        first = int(self.random.integers(len(self.draws)))
+        return Contents(self, [self._blends((first + slot) % len(self.draws)) for slot in range(slots)])
+
+    def _blends(self, one: int) -> dict[str, Blend]:
         # Another draw than the first of a pair, where there are several.
-        others = [(number + 1 + int(self.random.integers(max(1, count - 1)))) % count for number in numbers]
-        columns = {leaf.path: self._renewed(leaf, numbers, others) for leaf in self.leaves}
-        return [{path: column[slot] for path, column in columns.items()} for slot in range(slots)]
+        others = max(1, len(self.draws) - 1)
+        other = (one + 1 + int(self.random.integers(others))) % len(self.draws)
+        return {leaf.path: self._blend(leaf, one, other) for leaf in self.leaves}
 
-    def _renewed(self, leaf: Leaf, numbers: Sequence[int], others: Sequence[int]) -> list[np.ndarray]:
+    def _blend(self, leaf: Leaf, one: int, other: int) -> Blend:
+        size = max(1, self.draws[one][leaf.path].numel())
+        rolls = int(self.random.integers(size)), int(self.random.integers(size))
+        return Blend(one=one, other=other, rolls=rolls, share=float(self.random.uniform(*_SHARES)))
+
+    def made(self, leaf: Leaf, blend: Blend) -> torch.Tensor:
+        """What a blend stands for."""
+        one, other = (self.draws[number][leaf.path] for number in (blend.one, blend.other))
         kind = leaf.domain.kind if leaf.domain else DomainKind.REAL if leaf.tensor.dtype.is_floating else None
-        ones = [self.draws[number][leaf.path] for number in numbers]
-        if ones[0].size < 2 or kind not in (*_ROLLABLE, *_MIXABLE):
-            return ones
-        if kind in _ROLLABLE or leaf.tensor.dtype is DType.BFLOAT16:
-            return [self._rolled(one) for one in ones]
-        partners = [self.draws[number][leaf.path] for number in others]
+        if one.numel() < 2 or kind not in (*_ROLLABLE, *_MIXABLE):
+            return one
+        if kind in _ROLLABLE:
+            return _rolled(one, blend.rolls[0])
         if kind is not DomainKind.DISTRIBUTION:
-            ones, partners = [self._rolled(one) for one in ones], [self._rolled(other) for other in partners]
-        return [self._mixed(one, other) for one, other in zip(ones, partners, strict=True)]
-
-    def _rolled(self, array: np.ndarray) -> np.ndarray:
-        return np.roll(array.reshape(-1), self.random.integers(array.size)).reshape(array.shape)
-
-    def _mixed(self, one: np.ndarray, other: np.ndarray) -> np.ndarray:
-        share = one.dtype.type(self.random.uniform(*_SHARES))
-        mixed = one * share + other * (one.dtype.type(1) - share)
-        if mixed.dtype.kind == "c":
+            one, other = _rolled(one, blend.rolls[0]), _rolled(other, blend.rolls[1])
+        mixed = other + blend.share * (one - other)
+        if mixed.is_complex():
             return mixed
         # Rounding must not carry a value out of its domain, such as a probability above 1.
-        return np.clip(mixed, np.minimum(one, other), np.maximum(one, other))
+        return torch.clamp(mixed, torch.minimum(one, other), torch.maximum(one, other))
+
+
+@dataclass(frozen=True, slots=True)
+class Contents(Sequence[Tensors]):
+    """The inputs of one round, slot by slot; made when they are asked for, always the same."""
+
+    supply: Supply
+    blends: Sequence[Mapping[str, Blend]]
+
+    def __len__(self) -> int:
+        return len(self.blends)
+
+    def __getitem__(self, slot: int) -> Tensors:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return {leaf.path: self.supply.made(leaf, self.blends[slot][leaf.path]) for leaf in self.supply.leaves}
+
+    def __iter__(self) -> Iterator[Tensors]:
+        return (self[slot] for slot in range(len(self)))
+
+
+def _rolled(values: torch.Tensor, by: int) -> torch.Tensor:
+    return values.reshape(-1).roll(by).reshape(values.shape)
 
 
 _SHARES = (0.2, 0.8)
@@ -95,5 +135,8 @@ _ROLLABLE = (DomainKind.INTEGER, DomainKind.BOOLEAN)
 def supply(court: Court) -> Supply:
     """Draw what the rounds are made of."""
     court.parameters(0)
-    draws = [court.draw_inputs(Distribution.OWN) for _ in range(BASE_DRAWS)]
+    first = court.draw_inputs(Distribution.OWN)
+    # At least two, so that there is something to mix.
+    count = min(BASE_DRAWS, max(2, limit_bytes(court.target) // max(1, bytes_of(first))))
+    draws = [first, *(court.draw_inputs(Distribution.OWN) for _ in range(count - 1))]
     return Supply(draws, court.description.inputs)

@@ -2,26 +2,40 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from collections.abc import Generator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import replace
 
 from strop.checks._base import Rules
-from strop.errors import WorkloadInconclusive
+from strop.errors import BadCandidate, ChildFault, WorkloadInconclusive
 from strop.pipeline import survey
 from strop.pipeline.aim import aim, build_profile
+from strop.pipeline.challenge import challenge
+from strop.pipeline.counters import count, heaviest, with_counters
 from strop.pipeline.court import Court, Timeouts, trusted
 from strop.pipeline.decide import decide
-from strop.pipeline.judge import CONFIRMATION, SCREENING, Floor, judge
+from strop.pipeline.judge import CONFIRMATION, SCREENING, Floor, judge, role_of
+from strop.pipeline.launches import measured
 from strop.ports import WallPort
-from strop.records.candidate import Candidate
+from strop.records.candidate import Candidate, CompiledForm, Form
 from strop.records.contract import Contract
-from strop.records.decision import Decision, Judgement
-from strop.records.event import Admitted, BaselinesMeasured, Captured, CatalogueAsked, Described, Profiled, Request
+from strop.records.decision import Decision, Judgement, Keep
+from strop.records.event import (
+    Admitted,
+    BaselinesMeasured,
+    Captured,
+    CatalogueAsked,
+    Challenged,
+    Described,
+    Profiled,
+    Request,
+)
 from strop.records.graph import Capture
 from strop.records.measurement import Conditions
 from strop.records.profile import KernelProfile
 from strop.records.target import Target
 from strop.records.workload import Workload
-from strop.wire.messages import AskProfile, AskProposals, ProfileReply, ProposalsReply
+from strop.wire.messages import AskProfile, AskProposals, ChildRole, ProfileReply, ProposalsReply
 
 PROFILED_CALLS = 5
 
@@ -117,21 +131,38 @@ class LocalStations:
 
     def use_baseline(self, mode: str) -> None:
         """Judge against this mode from now on."""
-        if mode != self._baseline_mode:
-            self._baseline_mode = mode
-            if self._court is not None:
-                self._court.change_baseline(mode)
+        self._baseline_mode = mode
+        if self._court is not None and self._court.baseline_mode != mode:
+            self._court.change_baseline(mode)
 
-    def profile(self) -> Profiled:
-        """Where the compiler's version spends its time."""
-        court = self.court
-        court.deliver(court.baseline, 0)
-        with trusted("The baseline could not be profiled"), court.device():
-            request = AskProfile(calls=PROFILED_CALLS, target=self.target)
-            reply = court.baseline.ask(request, ProfileReply, court.timeouts.build_s)
+    def profile(self, candidate: Candidate | None = None, *, counters: bool = False) -> Profiled:
+        """Where the compiler's version spends its time, or a candidate in its place; with the device's own counters
+        where they are wanted, which takes a process of its own and up to `strop.pipeline.counters.TIMEOUT_S` seconds.
+
+        Raises:
+            BadCandidate: the candidate cannot be built, or it raises.
+        """
+        court, form, role = self.court, self._form(candidate), self._role(candidate)
+        with _blaming(candidate), ExitStack() as stack:
+            child = court.baseline if candidate is None else court.loaded(stack, role, form)
+            court.deliver(child, 0)
+            with court.device(timed=True):
+                request = AskProfile(calls=PROFILED_CALLS, target=self.target)
+                reply = child.ask(request, ProfileReply, court.timeouts.build_s)
+        if counters and self.target.multiprocessor is not None:
+            reply = with_counters(reply, count(court, role, form, heaviest(reply)))
+        if candidate is not None:
+            reply = replace(reply, notes=(f"Profiled is the candidate {candidate.id}, no baseline.", *reply.notes))
         profile = build_profile(self.workload.id, self.target, reply)
-        self._kernels = profile.kernels
+        if candidate is None:
+            self._kernels = profile.kernels
         return Profiled(profile=profile, opportunities=aim(profile, self._captured()))
+
+    def _form(self, candidate: Candidate | None) -> Form:
+        return candidate.form if candidate is not None else CompiledForm(mode=self._baseline_mode)
+
+    def _role(self, candidate: Candidate | None) -> ChildRole:
+        return role_of(candidate) if candidate is not None else ChildRole.BASELINE
 
     def _captured(self) -> Capture:
         if self._capture is None:
@@ -141,7 +172,8 @@ class LocalStations:
     def catalogue(self) -> CatalogueAsked:
         """What the transforms propose."""
         reply = self._proposals()
-        return CatalogueAsked(proposals=reply.proposals, declines=reply.declines)
+        proposals = measured(self.court, reply.proposals, self._kernels)
+        return CatalogueAsked(proposals=proposals, declines=reply.declines)
 
     def _proposals(self) -> ProposalsReply:
         with trusted("The catalogue could not be asked"):
@@ -158,14 +190,36 @@ class LocalStations:
         if self._costs is None:
             self._proposals()
         minimal_bytes, product_flop = self._costs or (0, 0)
-        asked = self.request
-        rules = Rules(contract=self.contract, forbid=asked.forbid, max_error_ratio=asked.max_error_ratio)
+        rules = self.rules
         floor = Floor(minimal_bytes=minimal_bytes, product_flop=product_flop)
         if not fresh:
             return judge(self.court, candidate, rules, self.conditions, floor, SCREENING)
         with self.new_court() as court:
             return judge(court, candidate, rules, self.conditions, floor, CONFIRMATION)
 
+    @property
+    def rules(self) -> Rules:
+        """What the judge is told."""
+        asked = self.request
+        return Rules(contract=self.contract, forbid=asked.forbid, max_error_ratio=asked.max_error_ratio)
+
+    def challenge(self, keep: Keep, mode: str) -> Challenged:
+        """Time a confirmed candidate against a mode that takes long to build."""
+        return challenge(self.court, keep, mode, self.rules, self.conditions)
+
     def decide(self, candidate: Candidate, judgement: Judgement) -> Decision:
         """What becomes of it."""
         return decide(candidate, judgement, self.request)
+
+
+def _blaming(candidate: Candidate | None) -> AbstractContextManager[None]:
+    """Around what is asked of a child: a fault is the candidate's, or that of the compiler's version."""
+    return trusted("The baseline could not be profiled") if candidate is None else _candidates_own()
+
+
+@contextmanager
+def _candidates_own() -> Generator[None]:
+    try:
+        yield
+    except ChildFault as fault:
+        raise BadCandidate(f"The candidate could not be profiled: {fault.evidence.detail}") from fault

@@ -2,46 +2,58 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
 
-from numpy.typing import NDArray
-
-from strop.pipeline.court import Arrays, Court, Gold
-from strop.pipeline.layouts import made_leaves, widened
+from strop.pipeline.court import Court
+from strop.pipeline.gold import Gold
+from strop.pipeline.layouts import made_leaves
 from strop.records.evidence import LeafErrors
-from strop.records.tensor import DType
-from strop.records.workload import Description
-from strop.stats.errors import covered, leaf_errors
-from strop.wire.arrays import as_float64
+from strop.records.workload import Description, Leaf
+from strop.stats.errors import covered
+from strop.stats.figures import HonestErrors, beside, honest_errors, leaf_errors
+from strop.wire.tensors import Tensors, real
 
 
-def case_errors(description: Description, gold: Gold, got: Arrays) -> tuple[LeafErrors, ...]:
-    """Errors of one run, leaf by leaf, beside the baseline's and the honest model's on the same inputs."""
-    return tuple(
+def case_errors(
+    description: Description, gold: Gold, got: Tensors, honest: Iterable[Tensors] | None = None
+) -> tuple[LeafErrors, ...]:
+    """Errors of one run, leaf by leaf, beside the baseline's and those of honest rounding on the same inputs.
+
+    ``honest`` may yield each sample in the same memory: one is done with before the next is asked for.
+    """
+    leaves = made_leaves(description)
+    errors = [
         leaf_errors(
             leaf.path,
             leaf.tensor.dtype,
-            candidate=comparable(got[leaf.path], leaf.tensor.dtype),
-            baseline=comparable(gold.baseline[leaf.path], leaf.tensor.dtype),
-            honest=None
-            if gold.honest is None
-            else [comparable(sample[leaf.path], widened(leaf.tensor.dtype)) for sample in gold.honest],
-            expected=comparable(gold.expected[leaf.path], widened(leaf.tensor.dtype)),
+            candidate=real(got[leaf.path]),
+            baseline=real(gold.baseline[leaf.path]),
+            expected=real(gold.expected[leaf.path]),
         )
-        for leaf in made_leaves(description)
+        for leaf in leaves
+    ]
+    if honest is None:
+        return tuple(errors)
+    rows = [[_honest(leaf, sample, gold, got) for leaf in leaves] for sample in honest]
+    return tuple(beside(one, [row[index] for row in rows]) for index, one in enumerate(errors))
+
+
+def _honest(leaf: Leaf, sample: Tensors, gold: Gold, got: Tensors) -> HonestErrors:
+    return honest_errors(
+        leaf.tensor.dtype,
+        sample=real(sample[leaf.path]),
+        candidate=real(got[leaf.path]),
+        baseline=real(gold.baseline[leaf.path]),
+        expected=real(gold.expected[leaf.path]),
     )
 
 
-def errors_as_needed(court: Court, gold: Gold, got: Arrays, factor: float) -> tuple[LeafErrors, ...]:
+def errors_as_needed(court: Court, gold: Gold, got: Tensors, factor: float | None) -> tuple[LeafErrors, ...]:
     """The same, asking the model of honest rounding only where the baseline's error times ``factor`` does not cover
-    the candidate's.
+    the candidate's; with None it is always asked.
     """
-    leaves = case_errors(court.description, gold, got)
-    if all(covered(leaf, factor) for leaf in leaves):
-        return leaves
-    return case_errors(court.description, court.beside_honest(gold), got)
-
-
-def comparable(array: NDArray[Any], dtype: DType) -> NDArray[Any]:
-    """Double precision for floating types; integers and booleans as they are."""
-    return as_float64(array, dtype) if dtype.is_floating else array
+    if factor is not None:
+        leaves = case_errors(court.description, gold, got)
+        if all(covered(leaf, factor) for leaf in leaves):
+            return leaves
+    return case_errors(court.description, gold, got, court.honest(gold))

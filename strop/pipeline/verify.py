@@ -13,9 +13,9 @@ from strop.checks import SHELF
 from strop.checks._base import Check, Rules
 from strop.errors import ChildFault
 from strop.pipeline.cases import Plan
-from strop.pipeline.court import Arrays, Court, Gold, snapshot_of
+from strop.pipeline.court import Court, snapshot_of
+from strop.pipeline.gold import Gold
 from strop.pipeline.inspection import inspect_interface
-from strop.pipeline.layouts import made_leaves
 from strop.pipeline.values import errors_as_needed
 from strop.ports import ChildPort
 from strop.records.candidate import Candidate, SourceForm
@@ -32,11 +32,10 @@ from strop.records.evidence import (
     ValuesEvidence,
 )
 from strop.records.opportunity import Legality
-from strop.records.tensor import DType
 from strop.records.verdict import Failed, Finding, Inconclusive, Passed, Scope, Skipped, Verdict
 from strop.stats.errors import error_ratio
-from strop.wire.arrays import as_float64
 from strop.wire.messages import Accept, Accepted, Ran, Run
+from strop.wire.tensors import Tensors
 
 _UNCOUNTED = (Distribution.SPECIAL, Distribution.CONSTANT_ROWS)
 """Not in the error ratio: on equal terms the error of a sum is the luck of its order, for anybody."""
@@ -215,8 +214,8 @@ def _ratio(court: Court, child: ChildPort, candidate: Candidate, plan: Plan, cas
         return cascade.open
     alone = [case for case, leaves in cascade.counted.items() if any(leaf.honest is None for leaf in leaves)]
     for case in alone:
-        gold = court.beside_honest(court.gold(case))
-        evidence = contained(Stage.VALUES, partial(answer, court, child, gold, Stage.VALUES, cascade.factor))
+        gold = court.gold(case)
+        evidence = contained(Stage.VALUES, partial(answer, court, child, gold, Stage.VALUES, None))
         if isinstance(evidence, ValuesEvidence):
             cascade.counted[case] = evidence.leaves
         if not cascade.hear(Stage.VALUES, evidence) or isinstance(evidence, CrashEvidence):
@@ -224,7 +223,7 @@ def _ratio(court: Court, child: ChildPort, candidate: Candidate, plan: Plan, cas
     return cascade.open
 
 
-def answer(court: Court, child: ChildPort, gold: Gold, stage: Stage, factor: float) -> ValuesEvidence:
+def answer(court: Court, child: ChildPort, gold: Gold, stage: Stage, factor: float | None) -> ValuesEvidence:
     """Have the candidate's child run one case and turn what it left into error figures; see ``errors_as_needed``."""
     court.deliver(child, gold.case.parameters_draw)
     child.given.write(0, gold.inputs)
@@ -237,15 +236,13 @@ def answer(court: Court, child: ChildPort, gold: Gold, stage: Stage, factor: flo
     return ValuesEvidence(stage=stage, case=gold.case, leaves=leaves, accepted=accepted)
 
 
-def ask_user(court: Court, gold: Gold, got: Arrays) -> bool:
+def ask_user(court: Court, gold: Gold, got: Tensors) -> bool:
     """Put the candidate's outputs before the user's acceptance function, in the reference child, beside the inputs
     they came from.
     """
     court.deliver(court.reference, gold.case.parameters_draw)
     court.reference.given.write(0, gold.inputs)
-    kinds = {leaf.path: leaf.tensor.dtype for leaf in made_leaves(court.description)}
-    wide = {path: as_float64(got[path], kind) if kind is DType.BFLOAT16 else got[path] for path, kind in kinds.items()}
-    court.reference.made.write(0, wide)
+    court.reference.made.write(0, got)
     return court.reference.ask(Accept(slot=0), Accepted, court.timeouts.gold_s).accepted
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import statistics
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from torch.fx import GraphModule, Node
@@ -22,9 +22,12 @@ from strop.profiling.align import (
 from strop.profiling.arguments import kernel_bytes
 from strop.profiling.cost import Cost, is_product, region_cost
 from strop.profiling.eager import Operator, dtype_of, kind_of, metered, nodes_in_order, pair_operators
-from strop.profiling.trace import Span, plain_call_ns, trace_calls
+from strop.profiling.launched import device_kernels
+from strop.profiling.trace import Launch, Span, launches_graphs, plain_call_ns, trace_calls
 from strop.records.graph import CompiledKernel, CompilerOutput, KernelKind
 from strop.records.tensor import HOST
+from strop.targets._devices import on_host, synchronise
+from strop.targets._kernel_names import library_of, plain_kernel_name
 from strop.wire.messages import KernelSample, ProfileReply
 
 KERNEL_RANGES: Mapping[str, object] = {
@@ -44,8 +47,10 @@ _RANGE = re.compile(
 )
 # A range that no kernel explains and that takes less than this share of the call is overhead.
 WORTH_NAMING = 0.001
-# From where on the profiler's own cost is worth a note.
+# From where on the profiler's own cost, or kernels that ran side by side, are worth a note.
 NOTEWORTHY = 1.02
+SIDE_BY_SIDE = 1.05
+TIMED_AS_GRAPH = "The call runs as a CUDA graph and was timed as one; its kernels were timed without it."
 
 
 @dataclass(slots=True)
@@ -61,6 +66,14 @@ class _Entry:
     compiled: CompiledKernel | None = None
     times_ns: list[float] = field(default_factory=list)
     launches: list[int] = field(default_factory=list)
+    launched: list[list[Launch]] = field(default_factory=list)
+
+    def at(self, call: int) -> None:
+        """Have room for a traced call."""
+        while len(self.times_ns) <= call:
+            self.times_ns.append(0.0)
+            self.launches.append(0)
+            self.launched.append([])
 
 
 Key = tuple[str, str]
@@ -74,27 +87,38 @@ def profile_calls(
     outputs: Sequence[CompilerOutput] = (),
     graphs: Mapping[str, GraphModule] | None = None,
     device: str = HOST,
+    *,
+    timed: Callable[[], object] | None = None,
+    settle: Callable[[], object] | None = None,
 ) -> ProfileReply:
-    """Profile ``calls`` calls of ``call``, which takes no arguments and returns when its work has ended.
+    """Profile ``calls`` calls of ``call``, which takes no arguments; on an accelerator it may return before its work
+    has ended.
 
     Args:
         call: what is profiled; it was called before, so everything is compiled, with `KERNEL_RANGES` for compiled
-        programs. calls: how many calls are traced. outputs: what the compiler made, one per graph in the order of
-        compilation; empty for eager code. graphs: the captured graphs by id, with the shapes that capture left on
-        their nodes; kernels whose graph is not
-            among them come back without bytes and operations. device: where it runs; kernels are given that device's
-            time.
+            programs.
+        calls: how many calls are traced.
+        outputs: what the compiler made, one per graph in the order of compilation; empty for eager code.
+        graphs: the captured graphs by id, with the shapes that capture left on their nodes; kernels whose graph is not
+            among them come back without bytes and operations.
+        device: where it runs; kernels are given that device's time.
+        timed: what ``call_ns`` is the time of, where that is not ``call``: the same program without the ranges.
+        settle: returns when everything that was started has ended; by default it waits for ``device``.
 
     Times are medians over the traced calls, and totals over all launches of one call. ``call_ns`` is the median time
-    of a call with no profiler running; where the profiler's own cost makes the kernels add up to more than that, they
-    are scaled down to it and a note says so. Every kernel of ``outputs`` is in the answer, with what the compiler made;
-    one that left no range has no calls and no time. Kernel ranges: torch.profiler with Inductor's
-    ``cpp.enable_kernel_profile``.
+    of a call with no profiler running. On the host, where the profiler's own cost makes the kernels add up to more than
+    that, they are scaled down to it and a note says so; an accelerator's kernels have the time that the device itself
+    noted, each in one line, those that no range launched under their own names. Every kernel of ``outputs`` is in the
+    answer, with what the compiler made; one that left no range has no calls and no time. Kernel ranges: torch.profiler
+    with Inductor's ``cpp.enable_kernel_profile``.
     """
     graphs = graphs or {}
-    call_ns = plain_call_ns(call, calls)
-    traces = trace_calls(call, calls, device)
-    book = _Book(outputs, graphs)
+    settle = settle or (lambda: synchronise(device))
+    call_ns = plain_call_ns(timed or call, calls, settle, device)
+    traces = trace_calls(call, calls, settle, device)
+    book = _Book(outputs, graphs, device)
+    if timed is not None and launches_graphs(timed, settle, device):
+        book.notes.append(TIMED_AS_GRAPH)
     for number, trace in enumerate(traces):
         book.start_call(number)
         for region in wrapper_regions(trace):
@@ -104,14 +128,17 @@ def profile_calls(
         for number, trace in enumerate(traces):
             book.start_call(number)
             book.enter_eager(trace, operators)
-    book.enter_unseen()
+    book.end(traces)
     return _reply(call_ns, book)
 
 
 class _Book:
     """Collects entries over the traced calls."""
 
-    def __init__(self, outputs: Sequence[CompilerOutput], graphs: Mapping[str, GraphModule]) -> None:
+    def __init__(
+        self, outputs: Sequence[CompilerOutput], graphs: Mapping[str, GraphModule], device: str = HOST
+    ) -> None:
+        self.is_host = on_host(device)
         self.entries: dict[Key, _Entry] = {}
         self.notes: list[str] = [note for output in outputs for note in output.notes]
         self._outputs = outputs
@@ -121,6 +148,7 @@ class _Book:
         self._library = [_library_products(output, self._nodes) for output in outputs]
         self._graph_of: dict[int, int] = {}
         self._call = 0
+        self._booked: set[int] = set()
 
     def start_call(self, number: int) -> None:
         """What is booked next belongs to traced call ``number``."""
@@ -169,7 +197,7 @@ class _Book:
     def _book(self, one: Matched, which: int | None) -> None:
         if one.kernel is None or which is None:
             name = plain_name(one.span)
-            language = "cpp" if name.startswith("cpp_") else "library"
+            language = next((each for each in ("cpp", "triton") if name.startswith(f"{each}_")), "library")
             entry = _Entry(language, (), Cost(0, 0), "float32", is_named=False)
             self._add((name, ""), one.span, entry)
             return
@@ -183,8 +211,28 @@ class _Book:
         )
         return (kernel.name, f"{which}:{position}"), entry
 
-    def enter_unseen(self) -> None:
-        """Book, without a time, the kernels that left no range in any call."""
+    def enter_rest(self, trace: Span) -> None:
+        """Book, under their own names, the device's kernels that no booked range launched."""
+        for launch in self._unbooked(trace):
+            language = "library" if library_of(launch.name) else "device"
+            entry = _Entry(language, (), Cost(0, 0), "float32", is_named=False)
+            name = plain_kernel_name(launch.name)
+            self._add((name, "device"), Span(name, launch.duration_ns, (), (launch,)), entry)
+
+    def _unbooked(self, span: Span) -> Iterator[Launch]:
+        if id(span) in self._booked:
+            return
+        yield from span.launches
+        for child in span.children:
+            yield from self._unbooked(child)
+
+    def end(self, traces: Sequence[Span]) -> None:
+        """Book what is left of all calls, and, without a time, the kernels that left no range in any of them."""
+        for number, trace in enumerate(traces):
+            self.start_call(number)
+            self.enter_rest(trace)
+        for entry in self.entries.values():
+            entry.at(len(traces) - 1)
         for which, output in enumerate(self._outputs):
             for position, kernel in enumerate(output.kernels):
                 key, entry = self._entry(kernel, position, which)
@@ -194,13 +242,13 @@ class _Book:
     def _add(self, key: Key, span: Span, fresh: _Entry) -> None:
         """Add one launch to its line; costs are totals of a call, so those of the first call count."""
         entry = self.entries.setdefault(key, fresh)
-        while len(entry.times_ns) <= self._call:
-            entry.times_ns.append(0.0)
-            entry.launches.append(0)
+        entry.at(self._call)
         if entry is not fresh and self._call == 0:
             entry.cost = Cost(*(one + more for one, more in zip(entry.cost, fresh.cost, strict=True)))
         entry.times_ns[self._call] += span.duration_ns
         entry.launches[self._call] += 1
+        entry.launched[self._call] += span.launched()
+        self._booked.add(id(span))
 
     def _output_of(self, region: Span) -> int | None:
         number = graph_number(region)
@@ -267,32 +315,42 @@ def without_ranges(source: str) -> str:
 
 def _reply(call_ns: float, book: _Book) -> ProfileReply:
     samples = [
-        KernelSample(
-            name=name,
-            language=entry.language,
-            nodes=entry.nodes,
-            calls=round(statistics.median(entry.launches)),
-            time_ns=float(statistics.median(entry.times_ns)),
-            moved_bytes=entry.cost.moved_bytes,
-            work_flop=entry.cost.work_flop,
-            dtype=entry.dtype,
-            graph_id=entry.graph_id,
-            kind=entry.compiled.kind if entry.compiled else None,
-            launch=entry.compiled.launch if entry.compiled else "",
-            source=without_ranges(entry.compiled.source) if entry.compiled else "",
-        )
-        for (name, _), entry in book.entries.items()
-        if entry.is_named or statistics.median(entry.times_ns) >= WORTH_NAMING * call_ns
+        _sample(name, entry) for (name, _), entry in book.entries.items() if _is_listed(entry, call_ns, book.is_host)
     ]
     spent = sum(sample.time_ns for sample in samples)
     notes = list(book.notes)
-    if spent > call_ns:
+    if book.is_host and spent > call_ns:
         if spent > NOTEWORTHY * call_ns:
             notes.append(f"Kernel times were scaled by {call_ns / spent:.2f}: the profiler itself slowed them down.")
-        samples = [_scaled(sample, call_ns / spent) for sample in samples]
+        samples = [replace(sample, time_ns=sample.time_ns * call_ns / spent) for sample in samples]
+    elif spent > SIDE_BY_SIDE * call_ns:
+        notes.append(
+            f"Kernels add up to {spent / call_ns:.2f} times the call: some ran side by side, or the device's clock "
+            "changed between the two measurements."
+        )
     heaviest = sorted(samples, key=lambda sample: -sample.time_ns)
     return ProfileReply(call_ns=call_ns, kernels=tuple(heaviest), notes=tuple(notes))
 
 
-def _scaled(sample: KernelSample, ratio: float) -> KernelSample:
-    return replace(sample, time_ns=sample.time_ns * ratio)
+def _is_listed(entry: _Entry, call_ns: float, is_host: bool) -> bool:
+    """Ranges that no kernel explains are listed by their time: on a device every nanosecond is some kernel's."""
+    time_ns = statistics.median(entry.times_ns)
+    return entry.is_named or (time_ns >= WORTH_NAMING * call_ns if is_host else time_ns > 0)
+
+
+def _sample(name: str, entry: _Entry) -> KernelSample:
+    return KernelSample(
+        name=name,
+        language=entry.language,
+        nodes=entry.nodes,
+        calls=round(statistics.median(entry.launches)),
+        time_ns=float(statistics.median(entry.times_ns)),
+        moved_bytes=entry.cost.moved_bytes,
+        work_flop=entry.cost.work_flop,
+        dtype=entry.dtype,
+        graph_id=entry.graph_id,
+        kind=entry.compiled.kind if entry.compiled else None,
+        launch=entry.compiled.launch if entry.compiled else "",
+        source=without_ranges(entry.compiled.source) if entry.compiled else "",
+        launched=device_kernels(entry.launched),
+    )

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Literal
 
 from strop.records._base import Record
 from strop.records.candidate import Candidate
 from strop.records.contract import Contract
-from strop.records.decision import Decision, Keep
+from strop.records.decision import Decision, Drop, Keep
 from strop.records.graph import Capture
-from strop.records.measurement import Conditions
+from strop.records.measurement import Comparison, Conditions, TimeDecision
 from strop.records.opportunity import Decline, Opportunity, Proposal
 from strop.records.profile import Profile
 from strop.records.target import Target
 from strop.records.verdict import Verdict
 from strop.records.workload import Description, Workload
+
+BASELINES = ("eager", "default", "reduce-overhead")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +26,7 @@ class Request(Record):
     """What the user asked for; kept whole, so that a run can be resumed and repeated."""
 
     contract: Contract
-    baselines: tuple[str, ...] = ("eager", "default", "reduce-overhead")
+    baselines: tuple[str, ...] = BASELINES
     budget_s: float = 300.0
     max_memory_ratio: float = 2.0
     max_error_ratio: float = 2.0
@@ -43,6 +45,11 @@ class RunStarted(Record):
     conditions: Conditions
     resumed: bool = False
     event: Literal["run_started"] = "run_started"
+
+    @property
+    def challengers(self) -> tuple[str, ...]:
+        """Modes against which what would be kept is held too; whoever names baselines names all of them."""
+        return self.target.slow_modes if self.request.baselines == BASELINES else ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +90,16 @@ class BaselinesMeasured(Record):
     best: str
     same: tuple[tuple[str, str], ...] = ()
     event: Literal["baselines_measured"] = "baselines_measured"
+
+    def joined_by(self, challenge: Challenged) -> BaselinesMeasured:
+        """The same with one more mode, or with the reason why it has no time."""
+        mode, found = challenge.mode, challenge.comparison
+        others = tuple(pair for pair in self.call_ns if pair[0] != mode)
+        if found is None:
+            known = len(others) < len(self.call_ns)
+            return self if known else replace(self, failed=(*self.failed, (mode, challenge.because)))
+        best = mode if challenge.outdoes else self.best
+        return replace(self, call_ns=(*others, (mode, found.baseline_ns)), best=best)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,6 +150,31 @@ class Decided(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Challenged(Record):
+    """A confirmed candidate was held against a mode that takes long to build. ``comparison`` is None where there is no
+    time to compare with, and ``because`` says why; the mode is then not built again in this run. ``outdoes`` says that
+    the mode is faster than all baselines: what is claimed from now on is claimed over it.
+    """
+
+    mode: str
+    candidate_id: str
+    comparison: Comparison | None = None
+    outdoes: bool = False
+    because: str = ""
+    event: Literal["challenged"] = "challenged"
+
+    def settle(self, decision: Decision) -> Decision:
+        """What becomes of the candidate that was confirmed before."""
+        found = self.comparison
+        if not isinstance(decision, Keep) or found is None or not self.outdoes:
+            return decision
+        if found.decision is TimeDecision.FASTER:
+            return replace(decision, comparison=found)
+        because = f"{self.mode} is {found.decision}: {found.speedup:.3f}x [{found.low:.3f}, {found.high:.3f}]"
+        return Drop(candidate=decision.candidate, reason="not_faster", because=because, comparison=found)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Best(Record):
     """The best of each class so far: overall, without ``work_removed``, without origin ``compiler``."""
 
@@ -174,6 +216,24 @@ class Noted(Record):
     event: Literal["noted"] = "noted"
 
 
+KERNELBENCH_RULE = "kernelbench"
+"""The name of the rule that KernelBench's own evaluation applies."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleAsked(Record):
+    """What somebody else's rule of correctness says about a candidate that was kept. It decides nothing; campaigns show
+    it beside the referee's verdict. It may follow the end of the run, whose cost ``device_seconds_s`` is added to.
+    """
+
+    candidate_id: str
+    rule: str
+    passed: bool
+    because: str = ""
+    device_seconds_s: float = 0.0
+    event: Literal["rule_asked"] = "rule_asked"
+
+
 Happening = (
     RunStarted
     | Described
@@ -185,9 +245,11 @@ Happening = (
     | Proposed
     | Judged
     | Decided
+    | Challenged
     | Best
     | RunEnded
     | Noted
+    | RuleAsked
 )
 
 

@@ -128,13 +128,16 @@ class BuildEvidence(Record):
 
 
 class CrashKind(StrEnum):
-    """How a child ended without an answer. Only INFRASTRUCTURE is nobody's fault but ours and is retried."""
+    """How a child ended without an answer. DEVICE is a fault of a kernel, after which the device refuses the process.
+    Only INFRASTRUCTURE is nobody's fault but ours and is retried.
+    """
 
     RAISED = "raised"
     EXITED = "exited"
     SIGNAL = "signal"
     TIMEOUT = "timeout"
     MEMORY = "memory"
+    DEVICE = "device"
     OUTPUT = "output"
     DISK = "disk"
     PROCESSES = "processes"

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from strop.records.graph import KernelKind
 from strop.records.ids import plain
 from strop.records.measurement import Comparison
 from strop.records.opportunity import Proposal
-from strop.records.profile import KernelProfile
+from strop.records.profile import DeviceKernel, KernelCounters, KernelProfile, KernelResources
 from strop.records.result import Kept, RunResult
 from strop.records.target import Target
 from strop.records.verdict import Verdict
@@ -22,9 +23,9 @@ SCHEMA = 1
 Json = dict[str, Any]
 
 
-def text(value: Json) -> str:
-    """One line of strict JSON; figures that are not finite become null."""
-    return json.dumps(_strict(value), ensure_ascii=False, allow_nan=False)
+def text(value: Json, indent: int | None = None) -> str:
+    """Strict JSON, one line unless it is to be indented; figures that are not finite become null."""
+    return json.dumps(_strict(value), ensure_ascii=False, allow_nan=False, indent=indent)
 
 
 def _strict(value: Any) -> Any:
@@ -188,9 +189,29 @@ def kernel_json(kernel: KernelProfile) -> Json:
         "moved_bytes": kernel.moved_bytes,
         "work_flop": kernel.work_flop,
         "bound": str(kernel.bound) if seen else None,
+        "diagnosis": kernel.diagnosis or None,
+        "library": kernel.library or None,
         "floor_ns": kernel.floor_ns,
         "headroom_ns": kernel.headroom_ns if seen else None,
+        "launched": [_launched_json(each) for each in kernel.launched],
     }
+
+
+def _launched_json(kernel: DeviceKernel) -> Json:
+    """One kernel that an accelerator ran: its launches, what each takes, what was counted of one."""
+    return {
+        "name": kernel.name,
+        "calls": kernel.calls,
+        "time_ns": kernel.time_ns,
+        "library": kernel.library or None,
+        "resources": _fields(kernel.resources) if kernel.resources else None,
+        "counters": _fields(kernel.counters) if kernel.counters else None,
+    }
+
+
+def _fields(record: KernelResources | KernelCounters) -> Json:
+    """A record's own fields under their names; ``limited_by`` is null where nothing is short."""
+    return {name: None if value == "" else value for name, value in asdict(record).items()}
 
 
 def compiled_json(kernel: KernelProfile) -> Json:

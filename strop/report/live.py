@@ -18,6 +18,7 @@ from strop.records.event import (
     Best,
     Captured,
     CatalogueAsked,
+    Challenged,
     Decided,
     Described,
     Event,
@@ -26,6 +27,7 @@ from strop.records.event import (
     Noted,
     Profiled,
     Proposed,
+    RuleAsked,
     RunEnded,
     RunStarted,
 )
@@ -111,12 +113,16 @@ def _candidate_line(what: Happening) -> str:
         case Decided(decision=decision, final=final):
             story = CandidateStory(decision.candidate, decision=decision, final=final)
             return f"  {story.fate}: {story.because}"
+        case Challenged(mode=mode, comparison=comparison, because=because):
+            return f"  {mode}: {f'{interval_text(comparison)} over it' if comparison else because}"
         case Best(kept=kept):
             return f"best so far: {ratio_text(kept.comparison.speedup)} with {kept.candidate.recipe}" if kept else ""
         case RunEnded(because=because, wall_seconds_s=wall_s):
             return f"ended after {seconds_text(wall_s)}: {because}"
         case Noted(text=text):
             return f"note: {text}"
+        case RuleAsked(rule=rule, passed=passed, because=because):
+            return f"the rule of {rule} says {'right' if passed else 'wrong'}" + (f": {because}" if because else "")
         case _:
             return ""
 

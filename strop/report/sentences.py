@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from strop.records.event import Request, StopReason
 from strop.records.graph import KernelKind
 from strop.records.measurement import Comparison
-from strop.records.profile import KernelProfile
+from strop.records.profile import DeviceKernel, KernelCounters, KernelProfile, KernelResources
 from strop.records.result import Kept, RunResult
 from strop.records.target import Target
 from strop.records.verdict import Verdict
@@ -21,6 +21,7 @@ from strop.report.phrases import (
     plural,
     ratio_text,
     seconds_text,
+    share_text,
     time_text,
 )
 from strop.report.story import Story
@@ -66,7 +67,50 @@ def kind_text(kernel: KernelProfile) -> str:
     """Who wrote a kernel, and in what."""
     if kernel.kind is KernelKind.GENERATED:
         return f"generated {kernel.language}"
-    return "extern call" if kernel.kind is KernelKind.EXTERN else "operator"
+    if kernel.language == "device":
+        return "device kernel"
+    who = "extern call" if kernel.kind is KernelKind.EXTERN else "operator"
+    return f"{who}, {kernel.library}" if kernel.library else who
+
+
+def launched_text(kernel: DeviceKernel) -> str:
+    """One kernel that an accelerator ran: how often, for how long, and what each launch takes."""
+    said = [f"{time_text(kernel.time_ns)} in {plural(kernel.calls, 'launch', 'launches')}"]
+    if kernel.library:
+        said.append(kernel.library)
+    return "; ".join([*said, *([resources_text(kernel.resources)] if kernel.resources else [])])
+
+
+def resources_text(taken: KernelResources) -> str:
+    """What one launch takes, in one line."""
+    said = [
+        f"{plural(taken.blocks, 'block')} of {plural(taken.block_threads, 'thread')}",
+        f"{plural(taken.registers, 'register')}",
+        f"{amount_text(taken.shared_bytes, 'B')} shared" if taken.shared_bytes else "no shared memory",
+    ]
+    if taken.spilled_registers is not None:
+        said.append(f"{taken.spilled_registers} spilled" if taken.spilled_registers else "no spills")
+    if taken.stages is not None:
+        said.append(plural(taken.stages, "stage"))
+    if taken.occupancy_ratio is not None:
+        limit = f" limited by {taken.limited_by}" if taken.limited_by else ""
+        said.append(f"occupancy {share_text(taken.occupancy_ratio)}{limit}")
+    return ", ".join(said)
+
+
+def counters_facts(counters: KernelCounters) -> list[tuple[str, str]]:
+    """What the device's counters say of one launch, as (name, value) pairs."""
+    shares = (
+        ("memory", counters.memory_ratio),
+        ("memory chips", counters.dram_ratio),
+        ("arithmetic", counters.compute_ratio),
+        ("occupancy", counters.achieved_occupancy_ratio),
+        ("L2 hits", counters.l2_hit_ratio),
+    )
+    found = [(name, share_text(ratio)) for name, ratio in shares if ratio is not None]
+    amounts = (("memory moves", counters.dram_bytes), ("spills move", counters.local_bytes))
+    found += [(name, amount_text(size, "B")) for name, size in amounts if size is not None]
+    return found + [("advice", rule) for rule in counters.rules]
 
 
 def headline(result: RunResult) -> str:

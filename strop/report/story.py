@@ -14,6 +14,7 @@ from strop.records.event import (
     Best,
     Captured,
     CatalogueAsked,
+    Challenged,
     Decided,
     Described,
     Event,
@@ -22,6 +23,7 @@ from strop.records.event import (
     Noted,
     Profiled,
     Proposed,
+    RuleAsked,
     RunEnded,
     RunStarted,
 )
@@ -84,7 +86,7 @@ class CandidateStory:
 
 @dataclass(slots=True)
 class Story:
-    """Everything that is known about one run so far."""
+    """Everything that is known about one run so far; ``rules`` by the rule's name and the candidate's id."""
 
     run: str = ""
     started_at: str = ""
@@ -99,6 +101,7 @@ class Story:
     best: Best | None = None
     ended: RunEnded | None = None
     notes: list[str] = field(default_factory=list)
+    rules: dict[tuple[str, str], RuleAsked] = field(default_factory=dict)
 
     def hear(self, event: Event) -> None:
         """Take in the next event of the run."""
@@ -117,8 +120,12 @@ class Story:
                     self.candidates[verdict.candidate_id].verdict = verdict
             case Decided():
                 self._decide(what)
+            case Challenged():
+                self._challenge(what)
             case Noted(text=text):
                 self.notes.append(text)
+            case RuleAsked(rule=rule, candidate_id=candidate_id):
+                self.rules[rule, candidate_id] = what
             case _:
                 self._station(what)
 
@@ -148,6 +155,13 @@ class Story:
             story.decision, story.final = what.decision, what.final
             if isinstance(what.decision, Keep):
                 story.verdict = what.decision.verdict
+
+    def _challenge(self, what: Challenged) -> None:
+        story = self.candidates.get(what.candidate_id)
+        if story is not None and story.decision is not None:
+            story.decision = what.settle(story.decision)
+        if self.baselines is not None:
+            self.baselines = self.baselines.joined_by(what)
 
     @property
     def name(self) -> str:

@@ -22,10 +22,12 @@ from strop.report.sentences import (
     ceilings_text,
     conditions_facts,
     cost_text,
+    counters_facts,
     headline,
     kept_facts,
     kernel_labels,
     kind_text,
+    launched_text,
     other_classes,
     other_text,
     repeat_kept,
@@ -149,10 +151,10 @@ def _kernels(story: Story, limit: int) -> RenderableType:
 
 
 def kernels_table(profile: Profile, target: Target, limit: int = MANY_KERNELS) -> RenderableType:
-    """The heaviest kernels, two lines each: who wrote it, its share, what it moves and computes, what binds it, and its
-    headroom above the floor.
+    """The heaviest kernels, some lines each: who wrote it, its share, what it moves and computes, what binds it and why
+    that is said, and its headroom above the floor.
     """
-    columns = ("kernel\nfrom", "kind\nbound", "time\nshare", "moves\ncomputes", "floor\nheadroom")
+    columns = ("kernel\nfrom\nwhy so slow", "kind\nbound", "time\nshare", "moves\ncomputes", "floor\nheadroom")
     table = grid(*columns, right=(2, 3, 4))
     for label, kernel in list(zip(kernel_labels(profile.kernels), profile.kernels, strict=True))[:limit]:
         table.add_row(*_kernel_cells(label, kernel))
@@ -171,6 +173,8 @@ def kernels_table(profile: Profile, target: Target, limit: int = MANY_KERNELS) -
 def _kernel_cells(label: str, kernel: KernelProfile) -> list[RenderableType]:
     name = Text(short(label, 60), style="bold")
     name.append(f"\n{short(', '.join(kernel.nodes) or 'no node of the graph', 80)}", style="not bold dim")
+    if kernel.diagnosis:
+        name.append(f"\n{kernel.diagnosis}", style="not bold italic")
     amounts = f"{amount_text(kernel.moved_bytes, 'B')}\n{amount_text(kernel.work_flop, 'flop')}"
     floor = time_text(kernel.floor_ns)
     if not kernel.calls:
@@ -299,7 +303,7 @@ def kernel_report(kernel: KernelProfile, of: int = 1) -> Group:
         pairs += [
             ("time", f"{time_text(kernel.time_ns)} per call of the workload, in {plural(kernel.calls, 'call')}"),
             ("share", share_text(kernel.share)),
-            ("bound", str(kernel.bound)),
+            ("bound", f"{kernel.bound}: {kernel.diagnosis}" if kernel.diagnosis else str(kernel.bound)),
             ("floor", f"{time_text(kernel.floor_ns)}, headroom {time_text(kernel.headroom_ns)}"),
         ]
     else:
@@ -314,6 +318,10 @@ def kernel_report(kernel: KernelProfile, of: int = 1) -> Group:
             ("others", f"{of} kernels have this name; #2 behind the name shows the second heaviest, and so on")
         )
     parts: list[RenderableType] = [Text(kernel.name, style="bold"), facts(pairs)]
+    if kernel.launched:
+        parts += [Text(), section("On the device", facts((each.name, launched_text(each)) for each in kernel.launched))]
+    if kernel.counters is not None:
+        parts.append(section("Counted on its heaviest launch", facts(counters_facts(kernel.counters))))
     if kernel.launch:
         parts += [Text(), section(_launch_title(kernel), Text(kernel.launch))]
     if kernel.source:

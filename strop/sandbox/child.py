@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TypeVar, cast
 
-import numpy as np
-from numpy.typing import NDArray
+import torch
 
 from strop.errors import ChildFault
 from strop.records.evidence import CrashEvidence, CrashKind, Stage
@@ -49,8 +48,8 @@ _NAMES = {
 class Child:
     """Implements `strop.ports.ChildPort` over a `Process`. Not for use by several threads at once.
 
-    After any fault but RAISED the process is gone, and every further call raises the same fault again. ``stage`` is
-    the stage that faults are put down to; None leaves that to the request.
+    After any fault but one that its code raised the process is gone, and every further call raises that fault again.
+    ``stage`` is the stage that faults are put down to; None leaves that to the request.
     """
 
     def __init__(self, role: say.ChildRole, process: Process) -> None:
@@ -79,10 +78,9 @@ class Child:
         default = _STAGES.get(type(request), Stage.BUILD)
         with self._putting_down(self.stage or default, f"'{request.ask}'", timeout_s):
             deadline = Deadline.after(timeout_s)
-            self._push()
+            self._settle()
             self._process.channel.send_frame(Frame(FrameKind.RECORD, encode(request)), deadline)
             frame = self._process.channel.receive(deadline)
-            self._ran()
             if frame.kind is not FrameKind.RECORD:
                 raise FrameError(f"a {frame.kind.name} frame came where an answer was due")
             return self._understood(answer, frame.body, self.stage or default)
@@ -99,6 +97,8 @@ class Child:
             given=given, made=made, given_handle=self.given.handle.hex(), made_handle=self.made.handle.hex()
         )
         self.ask(request, say.Done, MAP_TIMEOUT_S)
+        self.given.release_former()
+        self.made.release_former()
 
     def time_calls(self, calls: int, timeout_s: float) -> int:
         """Nanoseconds on the monotonic clock from "go" to the end of our own copy of ``made``; ``stopped`` returns
@@ -114,21 +114,20 @@ class Child:
             self._process.watch.quiet(),
         ):
             made.prepare_stop()
-            self._push()
+            self._settle()
             deadline = Deadline.after(timeout_s)
             began_ns = time.monotonic_ns()
             channel.send(go, deadline)
             frame = channel.receive(deadline)
             made.stop()
             ended_ns = time.monotonic_ns()
-            self._ran()
             if frame.kind is FrameKind.RECORD:
                 self._understood(say.Raised, frame.body, self.stage or Stage.TIME)
             if frame.kind is not FrameKind.DONE or frame.body:
                 raise FrameError(f"a {frame.kind.name} frame came where the end of the timed calls was due")
         return ended_ns - began_ns
 
-    def stopped(self) -> NDArray[np.uint8]:
+    def stopped(self) -> torch.Tensor:
         """The copy of ``made`` that the last ``time_calls`` took as its clock stopped; the next one overwrites it."""
         return self.made.stopped()
 
@@ -140,13 +139,9 @@ class Child:
         """End the child, everything that it started, and what it was lent; idempotent."""
         self._process.end(in_peace=not self._is_asked and self._fault is None)
 
-    def _push(self) -> None:
-        self.given.push()
-        self.made.push()
-
-    def _ran(self) -> None:
-        self.given.ran()
-        self.made.ran()
+    def _settle(self) -> None:
+        self.given.settle()
+        self.made.settle()
 
     def _understood(self, answer: type[Reply], body: bytes, stage: Stage) -> Reply:
         """The answer, unless it is the news that the code behind the wall raised."""
@@ -158,11 +153,20 @@ class Child:
             except CodecError:
                 raise first from None
         if isinstance(reply, say.Raised):
-            raise ChildFault(self._raised(reply, stage))
+            fault = ChildFault(self._raised(reply, stage))
+            if reply.kind == "device":
+                # Nothing can run there any more, and the device keeps what the process holds until it has ended.
+                self._process.kill()
+                self._fault = fault
+            raise fault
         return cast(Reply, reply)
 
     def _raised(self, reply: say.Raised, stage: Stage) -> CrashEvidence:
-        kind = CrashKind.INFRASTRUCTURE if reply.who == "strop" else CrashKind.RAISED
+        kind = CrashKind.INFRASTRUCTURE
+        if reply.who != "strop":
+            kind = CrashKind.DEVICE if reply.kind == "device" else CrashKind.RAISED
+        if reply.who == "candidate" and reply.kind == "memory":
+            kind = CrashKind.MEMORY
         if kind is CrashKind.RAISED and self._process.watch.over_disk():
             kind = CrashKind.DISK
         return CrashEvidence(

@@ -2,119 +2,121 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+import secrets
 
-from strop.records.tensor import Dim, DType, TensorSpec
-from strop.wire.arrays import view
+import torch
+
+from strop.records.tensor import DType, TensorSpec
+from strop.wire.tensors import bits, sizes, steps, torch_dtype, view
 
 TILE_BYTES = 256 * 1024
 # Elements of narrow integers equal the poison by chance; a run of this many bits does not.
 CERTAIN_BITS = 64
 
-Bytes = NDArray[np.uint8]
-
-# Per floating type: the integer of its width, the bits of a quiet NaN, and the bits that may be drawn (sign and payload
-# of the IEEE 754 binary formats).
-_NANS: dict[DType, tuple[type[np.unsignedinteger], int, int]] = {
-    DType.FLOAT64: (np.uint64, 0x7FF8_0000_0000_0000, 0x8007_FFFF_FFFF_FFFF),
-    DType.FLOAT32: (np.uint32, 0x7FC0_0000, 0x803F_FFFF),
-    DType.FLOAT16: (np.uint16, 0x7E00, 0x81FF),
-    DType.BFLOAT16: (np.uint16, 0x7FC0, 0x803F),
-    DType.COMPLEX64: (np.uint32, 0x7FC0_0000, 0x803F_FFFF),
-    DType.COMPLEX128: (np.uint64, 0x7FF8_0000_0000_0000, 0x8007_FFFF_FFFF_FFFF),
+# Per floating type: the bits of a quiet NaN, and the bits that may be drawn (sign and payload of the IEEE 754 binary
+# formats), as signed integers of its width (complex: of its parts).
+_NANS: dict[DType, tuple[torch.dtype, int, int]] = {
+    DType.FLOAT64: (torch.int64, 0x7FF8_0000_0000_0000, 0x8007_FFFF_FFFF_FFFF - (1 << 64)),
+    DType.FLOAT32: (torch.int32, 0x7FC0_0000, 0x803F_FFFF - (1 << 32)),
+    DType.FLOAT16: (torch.int16, 0x7E00, 0x81FF - (1 << 16)),
+    DType.BFLOAT16: (torch.int16, 0x7FC0, 0x803F - (1 << 16)),
+    DType.COMPLEX64: (torch.int32, 0x7FC0_0000, 0x803F_FFFF - (1 << 32)),
+    DType.COMPLEX128: (torch.int64, 0x7FF8_0000_0000_0000, 0x8007_FFFF_FFFF_FFFF - (1 << 64)),
 }
 
 
 class Poison:
-    """One drawing of poison: a tile of random bits per element type, made when first asked for."""
+    """One drawing of poison, for memory on ``device``: a tile of random bits per element type, made when first asked
+    for.
+    """
 
-    def __init__(self, rng: np.random.Generator) -> None:
-        self._rng = rng
-        self._tiles: dict[DType, Bytes] = {}
+    def __init__(self, device: torch.device) -> None:
+        self._device = device
+        self._tiles: dict[DType, torch.Tensor] = {}
 
-    def tile(self, dtype: DType) -> Bytes:
+    def tile(self, dtype: DType) -> torch.Tensor:
         """``TILE_BYTES`` bytes that are repeated over a tensor of this type."""
         if dtype not in self._tiles:
-            self._tiles[dtype] = _draw(dtype, self._rng)
+            self._tiles[dtype] = _draw(dtype).to(self._device)
         return self._tiles[dtype]
 
 
-def _draw(dtype: DType, rng: np.random.Generator) -> Bytes:
-    bits = np.frombuffer(rng.bytes(TILE_BYTES), np.uint8).copy()
+def random_bytes(count: int) -> torch.Tensor:
+    """Secret bytes."""
+    return (
+        torch.frombuffer(bytearray(secrets.token_bytes(count)), dtype=torch.uint8)
+        if count
+        else torch.empty(0, dtype=torch.uint8)
+    )
+
+
+def _draw(dtype: DType) -> torch.Tensor:
+    drawn = random_bytes(TILE_BYTES)
     if dtype is DType.BOOL:
         # A boolean is 0 or 1 once it has been written.
-        return bits | np.uint8(2)
+        return drawn | 2
     if dtype not in _NANS:
-        return bits
+        return drawn
     width, quiet, free = _NANS[dtype]
-    words = bits.view(width)
-    words &= width(free)
-    # The lowest payload bit is always set: the NaNs that arithmetic itself makes have no payload.
-    words |= width(quiet | 1)
-    return bits
+    # The NaNs that arithmetic itself makes have no payload, or one of ones alone: the lowest bit is always set and the
+    # one beside it never.
+    return ((drawn.view(width) & free & ~2) | (quiet | 1)).view(torch.uint8)
 
 
-def fill(target: Bytes, tile: Bytes) -> None:
-    """Repeat ``tile`` over ``target`` at the speed of memcpy."""
-    whole = target.size // tile.size
-    target[: whole * tile.size].reshape(whole, tile.size)[:] = tile
-    rest = target.size - whole * tile.size
-    target[whole * tile.size :] = tile[:rest]
+def fill(target: torch.Tensor, tile: torch.Tensor) -> None:
+    """Repeat ``tile`` over ``target`` at the speed of a copy."""
+    whole = target.numel() // tile.numel()
+    covered = whole * tile.numel()
+    if whole:
+        target[:covered].view(whole, tile.numel()).copy_(tile)
+    target[covered:].copy_(tile[: target.numel() - covered])
 
 
-def count_unwritten(extent: Bytes, tensor: TensorSpec, tile: Bytes) -> int:
+def count_unwritten(extent: torch.Tensor, tensor: TensorSpec, tile: torch.Tensor) -> int:
     """Elements of ``tensor`` (lying at the start of ``extent``) that equal the poison bit for bit, chance excluded."""
+    if not extent.numel():
+        return 0
     item = tensor.dtype.item_bytes
-    same = _same_dense(extent, item, tile) if _is_dense(tensor) else _same_strided(extent, tensor, tile)
+    same = _same_dense(extent, tensor.dtype, tile) if _is_dense(tensor) else _same_strided(extent, tensor, tile)
+    if item > 8:
+        same = same.view(-1, item // 8).all(1)
     if tensor.dtype.is_floating or tensor.dtype is DType.BOOL or item * 8 >= CERTAIN_BITS:
-        return int(np.count_nonzero(same))
+        return int(torch.count_nonzero(same))
     return _in_long_runs(same, CERTAIN_BITS // (8 * item))
 
 
 def _is_dense(tensor: TensorSpec) -> bool:
     """True when the elements fill their extent without gaps or overlaps, in whatever order."""
-    if tensor.stride is None:
+    stride = steps(tensor)
+    if stride is None:
         return True
-    pairs = [(_low(step), _low(dim)) for step, dim in zip(tensor.stride, tensor.shape, strict=True)]
     reach = 1
-    for step, dim in sorted(pair for pair in pairs if pair[1] != 1):
+    for step, dim in sorted(pair for pair in zip(stride, sizes(tensor), strict=True) if pair[1] != 1):
         if step != reach:
             return False
         reach *= dim
     return True
 
 
-def _low(dim: Dim) -> int:
-    return dim if isinstance(dim, int) else dim.low
+def _same_dense(extent: torch.Tensor, dtype: DType, tile: torch.Tensor) -> torch.Tensor:
+    kind = torch_dtype(dtype)
+    here, there = bits(extent.view(kind)), bits(tile.view(kind))
+    whole = here.numel() // there.numel()
+    covered = whole * there.numel()
+    parts = [(here[:covered].view(whole, there.numel()) == there).view(-1)] if whole else []
+    return torch.cat([*parts, here[covered:] == there[: here.numel() - covered]])
 
 
-def _same_dense(extent: Bytes, item: int, tile: Bytes) -> NDArray[np.bool_]:
-    same = np.empty(extent.size // item, np.bool_)
-    for start in range(0, extent.size, tile.size):
-        part = extent[start : start + tile.size]
-        same[start // item : (start + part.size) // item] = _equal_items(part, tile[: part.size], item)
-    return same
-
-
-def _equal_items(left: Bytes, right: Bytes, item: int) -> NDArray[np.bool_]:
-    word = np.dtype(f"u{min(item, 8)}")
-    equal = left.view(word) == right.view(word)
-    return equal if item <= 8 else equal.reshape(-1, item // 8).all(axis=1)
-
-
-def _same_strided(extent: Bytes, tensor: TensorSpec, tile: Bytes) -> NDArray[np.bool_]:
-    expected = np.empty_like(extent)
+def _same_strided(extent: torch.Tensor, tensor: TensorSpec, tile: torch.Tensor) -> torch.Tensor:
+    expected = torch.empty_like(extent)
     fill(expected, tile)
-    here, there = np.ascontiguousarray(view(extent, tensor, 0)), np.ascontiguousarray(view(expected, tensor, 0))
-    return _equal_items(here.reshape(-1).view(np.uint8), there.reshape(-1).view(np.uint8), tensor.dtype.item_bytes)
+    return bits(view(extent, tensor, 0)) == bits(view(expected, tensor, 0))
 
 
-def _in_long_runs(same: NDArray[np.bool_], length: int) -> int:
+def _in_long_runs(same: torch.Tensor, length: int) -> int:
     """Elements in runs of at least ``length``; a tensor shorter than that counts when all of it is the same."""
-    length = min(length, same.size)
-    if length == 0:
-        return 0
-    edges = np.flatnonzero(np.diff(np.concatenate(([False], same, [False])).astype(np.int8)))
+    length = min(length, same.numel())
+    edge = torch.zeros(1, dtype=torch.int8, device=same.device)
+    edges = torch.diff(torch.cat([edge, same.to(torch.int8), edge])).nonzero().view(-1)
     runs = edges[1::2] - edges[::2]
     return int(runs[runs >= length].sum())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from strop.sandbox.process import Process, Setup
@@ -17,45 +17,50 @@ STILL_S = 0.15
 
 
 class Pool:
-    """Keeps at most one spare child of each role in ``ahead``. A spare has run nothing but imports; no child is used
-    twice.
+    """Keeps spare children, of each role in ``ahead`` at most so many. A spare has run nothing but imports; no child is
+    used twice.
 
     While it is held still (``still``) nothing is started ahead, and spares that still warm up are waited for: a clock
     is running.
     """
 
-    def __init__(self, setup: Setup, *, ahead: Collection[ChildRole] = (ChildRole.CANDIDATE,)) -> None:
+    def __init__(self, setup: Setup, *, ahead: Mapping[ChildRole, int]) -> None:
         self._setup = setup
-        self._ahead = frozenset(ahead)
-        self._spares: dict[ChildRole, Process] = {}
+        self._ahead = dict(ahead)
+        self._spares: dict[ChildRole, list[Process]] = {role: [] for role in ChildRole}
         self._still = 0
         self._is_closed = False
         self._lock = threading.Lock()
 
     def take(self, role: ChildRole) -> Process:
         """A fresh child, warm where a spare was ready; the next spare starts behind its back."""
-        with self._lock:
-            process = self._spares.pop(role, None)
-            if process is not None and process.status.read():
-                process.end()
-                process = None
-        process = process or Process(role, self._setup)
+        process = self._ready(role) or Process(role, self._setup)
         if role is ChildRole.CANDIDATE and self._setup.cache is not None:
             plant(process.scratch, self._setup.cache)
-        if role in self._ahead:
-            self._start_spare(role)
+        self._start_spares(role, self._ahead.get(role, 0))
         return process
 
-    def prepare(self, role: ChildRole) -> None:
-        """Start a spare now, so that the next ``take`` finds it warm."""
-        self._start_spare(role)
+    def _ready(self, role: ChildRole) -> Process | None:
+        """The spare that is warm longest, if there is one that lives."""
+        with self._lock:
+            while self._spares[role]:
+                process = self._spares[role].pop(0)
+                if not process.status.read():
+                    return process
+                process.end()
+        return None
+
+    def prepare(self) -> None:
+        """Start all spares now, so that the next ``take`` finds them warm."""
+        for role, wanted in self._ahead.items():
+            self._start_spares(role, wanted)
 
     @contextmanager
     def still(self) -> Iterator[None]:
         """Start nothing ahead, and let what was started come to rest first."""
         with self._lock:
             self._still += 1
-            waited_for = list(self._spares.values())
+            waited_for = [process for spares in self._spares.values() for process in spares]
         until_s = time.monotonic() + SETTLE_S
         for process in waited_for:
             _settle(process, until_s)
@@ -69,14 +74,15 @@ class Pool:
         """End all spares; idempotent."""
         with self._lock:
             self._is_closed = True
-            spares, self._spares = list(self._spares.values()), {}
-        for process in spares:
+            ended = [process for spares in self._spares.values() for process in spares]
+            self._spares = {role: [] for role in ChildRole}
+        for process in ended:
             process.end(in_peace=True)
 
-    def _start_spare(self, role: ChildRole) -> None:
+    def _start_spares(self, role: ChildRole, wanted: int) -> None:
         with self._lock:
-            if not self._still and not self._is_closed and role not in self._spares:
-                self._spares[role] = Process(role, self._setup)
+            while not self._still and not self._is_closed and len(self._spares[role]) < wanted:
+                self._spares[role].append(Process(role, self._setup))
 
 
 def _settle(process: Process, until_s: float) -> None:

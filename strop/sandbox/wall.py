@@ -3,26 +3,34 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from types import TracebackType
 
+from strop.records.profile import Counted
+from strop.sandbox import nsight
 from strop.sandbox.cache import TrustedCache
 from strop.sandbox.child import Child
 from strop.sandbox.lease import Lease
 from strop.sandbox.limits import Limits, machine_limits
 from strop.sandbox.pool import Pool
 from strop.sandbox.process import Command, Setup, worker_command
+from strop.sandbox.scripted import run_script
 from strop.settings import Settings
-from strop.wire.messages import ChildRole
+from strop.wire.messages import ChildRole, RequestMessage
+
+COUNTED_LAUNCHES = 20
+
+ONE_CANDIDATE = {ChildRole.CANDIDATE: 1}
 
 
 class LocalWall:
     """Implements `strop.ports.WallPort` with processes of this machine, at isolation grade C: a process, and no more.
 
     ``trusted_cache`` is a folder in which reference and baseline keep their compile caches from run to run; a
-    candidate always has a private one. Of the roles ``ahead`` the next process is started before it is asked for.
+    candidate always has a private one. Of each role in ``ahead`` so many processes are started before
+    they are asked for.
     ``extra`` joins the environment of every child. Use it as a context, or ``close`` it.
     """
 
@@ -35,7 +43,7 @@ class LocalWall:
         *,
         threads: int | None = None,
         trusted_cache: Path | None = None,
-        ahead: Collection[ChildRole] = (ChildRole.CANDIDATE,),
+        ahead: Mapping[ChildRole, int] = ONE_CANDIDATE,
         extra: Mapping[str, str] | None = None,
         command: Command = worker_command,
     ) -> None:
@@ -50,6 +58,7 @@ class LocalWall:
         )
         if setup.cache is not None:
             setup.cache.heal()
+        self._setup = setup
         self._pool = Pool(setup, ahead=ahead)
         self._leases: dict[str, Lease] = {}
         self._guard = threading.Lock()
@@ -63,19 +72,39 @@ class LocalWall:
         finally:
             child.close()
 
-    def prepare(self, *roles: ChildRole) -> None:
-        """Start children for these roles now; they warm up while the caller does something else."""
-        for role in roles:
-            self._pool.prepare(role)
+    def counted(
+        self, role: ChildRole, requests: Sequence[RequestMessage], kernels: Sequence[str], timeout_s: float
+    ) -> Counted:
+        """Counters by Nsight Compute, where it is installed and permitted; see `strop.sandbox.nsight`."""
+        program = nsight.find_program()
+        because = nsight.forbidden() if program else f"Nsight Compute ({nsight.PROGRAM}) is not installed here."
+        if because:
+            return Counted(because=because)
+        ended = run_script(
+            self._setup,
+            role,
+            requests,
+            lambda report: nsight.command(program, report, kernels, COUNTED_LAUNCHES),
+            timeout_s,
+        )
+        found = nsight.read_report(ended.report)
+        if found.launches:
+            return found
+        # What the program itself says explains more than that nothing was counted, unless counting was forbidden.
+        return Counted(because=ended.because) if ended.because and not nsight.is_refusal(ended.report) else found
+
+    def prepare(self) -> None:
+        """Start the children that are kept ahead now; they warm up while the caller does something else."""
+        self._pool.prepare()
 
     @contextmanager
-    def device_lock(self, device: str) -> Iterator[None]:
-        """Exclusive use of ``device`` across processes; while it is held, no child is started ahead.
+    def device_lock(self, device: str, *, still: bool) -> Iterator[None]:
+        """Exclusive use of ``device`` across processes; with ``still`` no child is started ahead while it is held.
 
         Raises:
             StoreError: the lock file cannot be made.
         """
-        with self._lease(device).hold(), self._pool.still():
+        with self._lease(device).hold(), self._pool.still() if still else nullcontext():
             yield
 
     def held_s(self, device: str) -> float:

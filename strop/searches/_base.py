@@ -25,7 +25,11 @@ class Entry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Brief:
-    """What a search starts from. ``worth_ns`` is the smallest gain that can be told from noise on this workload."""
+    """What a search starts from. ``worth_ns`` is the smallest gain that can be told from noise on this workload.
+
+    ``base`` is what the baseline itself does and a candidate has to ask for: every recipe ends with these steps, since
+    without them it would have to make up for what the baseline gains by them.
+    """
 
     workload_id: str
     baseline_ns: float
@@ -34,6 +38,7 @@ class Brief:
     forbid: frozenset[Legality]
     worth_ns: float
     seed: int
+    base: tuple[Entry, ...] = ()
 
 
 class Search(Shelved):

@@ -17,10 +17,10 @@ def expected_gain_ns(proposal: Proposal, brief: Brief) -> float:
     """The proposal's roofline estimate, never more than what can be won where it applies.
 
     Where the floor holds that is the measured headroom, elsewhere the time that is spent there. A region that no
-    opportunity covers may win what no opportunity accounts for.
+    opportunity covers, or a proposal that leaves every kernel as it is, may win what no opportunity accounts for.
     """
     here = overlapping(proposal, brief.opportunities)
-    if not here:
+    if not here or leaves_kernels_alone(proposal):
         return min(proposal.gain_ns, unaccounted_ns(brief))
     if floor_holds(proposal, brief):
         return min(proposal.gain_ns, room_ns(here[0]))
@@ -33,7 +33,12 @@ def floor_holds(proposal: Proposal, brief: Brief) -> bool:
     A rewrite that changes the work, or that joins kernels and so saves the traffic between them, moves the floor.
     """
     same_work = not CHANGES_THE_WORK & set(proposal.legality)
-    return same_work and len(overlapping(proposal, brief.opportunities)) <= 1
+    return same_work and (leaves_kernels_alone(proposal) or len(overlapping(proposal, brief.opportunities)) <= 1)
+
+
+def leaves_kernels_alone(proposal: Proposal) -> bool:
+    """True when it replaces no node and promises the same bits: all that it changes is how the kernels are launched."""
+    return not proposal.region.nodes and proposal.legality == (Legality.BIT_EXACT,)
 
 
 def overlapping(proposal: Proposal, opportunities: Iterable[Opportunity]) -> tuple[Opportunity, ...]:

@@ -74,11 +74,14 @@ ITEM = Greedy()
 
 
 def _ranked(brief: Brief) -> list[_Option]:
-    """Allowed proposals, each step once, by expected gain, then by the step's text: the order never varies."""
+    """Allowed proposals, each step once, by expected gain, then by the step's text: the order never varies. What the
+    baseline does anyway is no proposal.
+    """
     options: dict[Step, _Option] = {}
+    base = {entry.proposal.step for entry in brief.base}
     for entry in brief.entries:
         proposal = entry.proposal
-        if not brief.forbid & set(proposal.legality):
+        if proposal.step not in base and not brief.forbid & set(proposal.legality):
             gain_ns, holds = expected_gain_ns(proposal, brief), floor_holds(proposal, brief)
             options.setdefault(proposal.step, _Option(entry, gain_ns, holds, proposal.step))
     return sorted(options.values(), key=lambda option: (-option.expected_ns, str(option.step)))
@@ -160,11 +163,12 @@ class _Walk:
         self, options: list[_Option], recipe: Recipe, lineage: tuple[str, ...], idea: str
     ) -> Generator[Candidate, Decision, Decision]:
         """Yield a candidate and return its decision; one that is known is not yielded again."""
+        base = self.brief.base
         candidate = Candidate(
             workload_id=self.brief.workload_id,
-            form=RecipeForm(recipe=recipe),
+            form=RecipeForm(recipe=_upon(base, recipe)),
             origin=_origin(options),
-            legality=_legality(options),
+            legality=_legality([*(option.entry for option in options), *base]),
             lineage=lineage,
             idea=idea,
         )
@@ -245,7 +249,13 @@ def _origin(options: Iterable[_Option]) -> Origin:
     return Origin.COMPILER
 
 
-def _legality(options: Iterable[_Option]) -> tuple[Legality, ...]:
+def _upon(base: Iterable[Entry], recipe: Recipe) -> Recipe:
+    """The recipe with the steps of the base behind its own."""
+    last = tuple(entry.proposal.step for entry in base)
+    return Recipe((*(step for step in recipe.steps if step not in last), *last))
+
+
+def _legality(entries: Iterable[Entry]) -> tuple[Legality, ...]:
     """All classes of all steps, each once, in the order of their definition."""
-    classes = {legality for option in options for legality in option.entry.proposal.legality}
+    classes = {legality for entry in entries for legality in entry.proposal.legality}
     return tuple(legality for legality in Legality if legality in classes)

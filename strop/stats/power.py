@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
+import torch
 
-from strop.stats.errors import error_quantiles
+from strop.records.evidence import ErrorQuantiles
+from strop.stats.figures import Tally, pieces
 
 LARGEST_BOUND_SHARE = 0.05
-
-Values = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Power:
     """What the bound on one output is worth.
 
-    ``spread`` is the root mean square difference of the fp64 reference between independent inputs; ``bound_share`` the
-    bound over it; ``trivial`` names the trivial answers that would pass.
+    ``spread`` is the difference of the fp64 reference between independent inputs, at the quantile where the bound is
+    largest beside it; ``bound_share`` the bound over it there; ``trivial`` names the trivial answers that would pass.
     """
 
     spread: float
@@ -31,7 +28,7 @@ class Power:
 
     @property
     def admissible(self) -> bool:
-        """True when no trivial answer passes and the bound is below 5 % of the spread."""
+        """True when no trivial answer passes and the bound is below 5 % of the spread at every quantile."""
         return not self.trivial and self.bound_share < LARGEST_BOUND_SHARE
 
     @property
@@ -47,17 +44,21 @@ class Power:
         return ""
 
 
-def judge_power(expected: Sequence[NDArray[Any]], bound: float, given: NDArray[Any] | None = None) -> str:
+def judge_power(expected: Sequence[torch.Tensor], bound: ErrorQuantiles, given: torch.Tensor | None = None) -> str:
     """Why verdicts on an output would mean nothing, in words; empty when they mean something. See ``power``."""
     return power(expected, bound, given).because
 
 
-def power(expected: Sequence[NDArray[Any]], bound: float, given: NDArray[Any] | None = None) -> Power:
+def power(expected: Sequence[torch.Tensor], bound: ErrorQuantiles, given: torch.Tensor | None = None) -> Power:
     """Would a trivial answer pass?
+
+    Errors grow with the values that they belong to, and so do the differences between answers. So like is held against
+    like: the median error that the bound allows beside the median difference, the largest beside the largest. A
+    quantile at which the answers do not differ (a clamp that most values reach) says nothing and is left out.
 
     Args:
         expected: the fp64 reference's output for two or more independent inputs under equal parameters, equal shapes.
-        bound: how large the largest error may be.
+        bound: how large each quantile of the error may be.
         given: the input of ``expected[0]``, where one has the output's shape, to try whether handing it back passes.
 
     Tried as answers: zeros; one constant (halfway between the extremes of all outputs); the answer for other inputs;
@@ -69,49 +70,68 @@ def power(expected: Sequence[NDArray[Any]], bound: float, given: NDArray[Any] | 
     """
     if len(expected) < 2:
         raise ValueError("the spread between independent inputs needs at least two outputs of the reference")
-    outputs = [np.asarray(one, dtype=np.float64) for one in expected]
-    if any(one.shape != outputs[0].shape for one in outputs):
-        raise ValueError(f"the outputs have different shapes: {', '.join(str(one.shape) for one in outputs)}")
+    if any(one.shape != expected[0].shape for one in expected):
+        raise ValueError(f"the outputs have different shapes: {', '.join(str(tuple(one.shape)) for one in expected)}")
     # Each output is answered with the previous one, so every output meets an answer for other inputs.
-    others = [outputs[index - 1] for index in range(len(outputs))]
-    answers = _trivial_answers(outputs, others)
-    if given is not None and given.shape == outputs[0].shape:
-        answers["the input itself"] = [np.asarray(given, dtype=np.float64)]
-    trivial = tuple(name for name, tried in answers.items() if _passes(tried, outputs, bound))
-    spread = _root_mean_square([one - other for one, other in zip(outputs, others, strict=True)])
-    return Power(spread=spread, bound_share=_share(bound, spread), trivial=trivial)
+    others = [expected[index - 1] for index in range(len(expected))]
+    tried = _trivial_answers(expected, others, given)
+    trivial = tuple(name for name, answers in tried if _passes(answers, expected, bound.max))
+    beside = [
+        (allowed / apart, apart)
+        for one, other in zip(expected, others, strict=True)
+        for allowed, apart in zip(bound.as_tuple(), _difference(one, other).as_tuple(), strict=True)
+        if apart > 0
+    ]
+    # Without any spread the bound is all there is: a share of 1 or more.
+    share, spread = max(beside, default=(max(1.0, bound.max), 0.0))
+    return Power(spread=spread, bound_share=share, trivial=trivial)
 
 
-def _trivial_answers(outputs: Sequence[Values], others: Sequence[Values]) -> dict[str, list[Values]]:
-    pooled = np.concatenate([one[np.isfinite(one)] for one in outputs])
-    middle = float(pooled.min()) / 2 + float(pooled.max()) / 2 if pooled.size else 0.0
-    answers = {
-        "zeros": [np.zeros_like(one) for one in outputs],
-        "one constant": [np.full_like(one, middle) for one in outputs],
-        "the answer for other inputs": list(others),
-    }
-    if outputs[0].ndim > 1 and outputs[0].shape[0] > 1:
-        answers["its first row for all rows"] = [np.broadcast_to(one[:1], one.shape) for one in outputs]
-    return answers
+def _trivial_answers(
+    outputs: Sequence[torch.Tensor], others: Sequence[torch.Tensor], given: torch.Tensor | None
+) -> Iterator[tuple[str, Sequence[torch.Tensor]]]:
+    """Answers beside their names."""
+    first = outputs[0]
+    yield "zeros", [first.new_zeros(()).expand_as(first)] * len(outputs)
+    yield "one constant", [first.new_full((), _middle(outputs)).expand_as(first)] * len(outputs)
+    yield "the answer for other inputs", others
+    if first.dim() > 1 and first.shape[0] > 1:
+        yield "its first row for all rows", [one[:1].expand_as(one) for one in outputs]
+    if given is not None and given.shape == first.shape:
+        yield "the input itself", [given]
 
 
-def _passes(answers: Sequence[Values], outputs: Sequence[Values], bound: float) -> bool:
+def _middle(outputs: Sequence[torch.Tensor]) -> float:
+    """Halfway between the extremes of all finite values."""
+    low, high = math.inf, -math.inf
+    for one in outputs:
+        for _, (part,) in pieces(one):
+            finite = part[torch.isfinite(part)]
+            if finite.numel():
+                low, high = min(low, float(finite.min())), max(high, float(finite.max()))
+    return low / 2 + high / 2 if low <= high else 0.0
+
+
+def _passes(answers: Sequence[torch.Tensor], outputs: Sequence[torch.Tensor], bound: float) -> bool:
     """Answers beyond the first ones of ``outputs`` may be missing."""
-    return all(
-        bool(np.all(np.isfinite(answer) == np.isfinite(output))) and error_quantiles(answer, output).max <= bound
-        for answer, output in zip(answers, outputs, strict=False)
-    )
+    return all(_is_within(answer, output, bound) for answer, output in zip(answers, outputs, strict=False))
 
 
-def _root_mean_square(differences: Sequence[Values]) -> float:
-    finite = [one[np.isfinite(one)] for one in differences]
-    largest = max((float(np.abs(one).max()) for one in finite if one.size), default=0.0)
-    if largest == 0.0:
-        return 0.0
-    total = sum(float(np.square(one / largest).sum()) for one in finite)
-    return largest * math.sqrt(total / sum(one.size for one in finite))
+def _is_within(answer: torch.Tensor, output: torch.Tensor, bound: float) -> bool:
+    """True when both are finite in the same places and nowhere further apart than the bound."""
+    for _, (got, want) in pieces(answer, output):
+        finite = torch.isfinite(want)
+        if not torch.equal(torch.isfinite(got), finite):
+            return False
+        if bool(((got.double() - want.double()).abs_() > bound).logical_and_(finite).any()):
+            return False
+    return True
 
 
-def _share(bound: float, spread: float) -> float:
-    """Bound over spread; without any spread the bound is all there is: a share of 1 or more."""
-    return bound / spread if spread > 0 else max(1.0, bound)
+def _difference(one: torch.Tensor, other: torch.Tensor) -> ErrorQuantiles:
+    """How far two answers lie apart; where both are exactly zero (behind a ReLU, say) they say nothing."""
+    tally = Tally(one.numel())
+    for _, (here, there) in pieces(one, other):
+        apart = (here.double() - there.double()).abs_()
+        tally.add(apart[torch.isfinite(apart) & ((here != 0) | (there != 0))])
+    return tally.quantiles()

@@ -190,8 +190,18 @@ class _Sitting:
                     began_s = self.budget.used_s
                     word = self.judge(keep.candidate, fresh=True)
                     needed_s = max(needed_s or 0.0, self.budget.used_s - began_s)
-                if isinstance(word, Keep):
+                if isinstance(self.challenged(word), Keep):
                     break
+
+    def challenged(self, word: Decision) -> Decision:
+        """Hold what was confirmed against the modes that take too long to build for anything else."""
+        for mode in self.job.started.challengers:
+            name = word.candidate.id
+            if isinstance(word, Keep) and not self.state.is_settled(mode, name):
+                self.journal.write(self.stations.challenge(word, mode))
+                self.note_best()
+                word = self.state.confirmed[name]
+        return word
 
     def judge(self, candidate: Candidate, *, fresh: bool) -> Decision:
         """One candidate from the cascade to its decision; trouble on the trusted side makes it inconclusive."""

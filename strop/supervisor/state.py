@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -14,6 +15,7 @@ from strop.records.event import (
     Best,
     Captured,
     CatalogueAsked,
+    Challenged,
     Decided,
     Described,
     Event,
@@ -21,6 +23,7 @@ from strop.records.event import (
     Judged,
     Profiled,
     Proposed,
+    RuleAsked,
     RunEnded,
     RunStarted,
 )
@@ -30,7 +33,8 @@ from strop.supervisor.stations import Surveyed
 
 @dataclass(slots=True, kw_only=True)
 class RunState:
-    """One run so far. ``screened`` and ``confirmed`` hold decisions by candidate id, in the order in which they fell.
+    """One run so far. ``screened`` and ``confirmed`` hold decisions by candidate id, in the order in which they fell;
+    a challenge changes what was confirmed.
 
     ``surveyed`` maps the name of each survey event to it; ``started`` is the newest RunStarted. ``device_seconds_s``
     and ``wall_seconds_s`` are the cost of all sittings together, of those that were killed up to their last event;
@@ -45,6 +49,7 @@ class RunState:
     verdicts: dict[str, Verdict] = field(default_factory=dict)
     screened: dict[str, Decision] = field(default_factory=dict)
     confirmed: dict[str, Decision] = field(default_factory=dict)
+    challenges: list[Challenged] = field(default_factory=list)
     best: Best | None = None
     ended: RunEnded | None = None
     last_sequence: int = 0
@@ -69,6 +74,10 @@ class RunState:
                 self.ended = event.what
                 self.device_seconds_s, self.wall_seconds_s = event.what.device_seconds_s, event.what.wall_seconds_s
                 return
+            case RuleAsked(device_seconds_s=held_s):
+                # Asked after the end: the device was held, but the run itself took no longer.
+                self.device_seconds_s += held_s
+                return
             case Decided(device_seconds_s=held_s):
                 self.device_seconds_s = self._device_before_s + held_s
             case _:
@@ -91,10 +100,18 @@ class RunState:
                 (self.confirmed if final else self.screened)[decision.candidate.id] = decision
                 if not final:
                     self.longest_screening_s = max(self.longest_screening_s, self.wall_seconds_s - self._proposed_s)
+            case Challenged(candidate_id=name):
+                self.challenges.append(what)
+                self.confirmed[name] = what.settle(self.confirmed[name])
             case Best():
                 self.best = what
             case _:
                 pass
+
+    def is_settled(self, mode: str, candidate_id: str) -> bool:
+        """True when holding the candidate against that mode has nothing to add: it was done, or cannot be done."""
+        of_mode = [each for each in self.challenges if each.mode == mode]
+        return any(each.comparison is None or each.candidate_id == candidate_id for each in of_mode)
 
     def final_word(self, candidate_id: str) -> Decision | None:
         """What became of a candidate; the confirmation overrules the screening. None while it is in work."""
@@ -108,9 +125,11 @@ class RunState:
 
     @property
     def baselines(self) -> BaselinesMeasured | None:
-        """The baselines' times; None before they were measured."""
+        """The baselines' times with those of the modes that challenged later; None before they were measured."""
         found = self.surveyed.get("baselines_measured")
-        return found if isinstance(found, BaselinesMeasured) else None
+        if not isinstance(found, BaselinesMeasured):
+            return None
+        return functools.reduce(BaselinesMeasured.joined_by, self.challenges, found)
 
 
 def run_state(events: Iterable[Event]) -> RunState:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Protocol
 
 from strop.records.candidate import Candidate
-from strop.records.decision import Decision, Judgement
-from strop.records.event import Admitted, BaselinesMeasured, Captured, CatalogueAsked, Described, Profiled
+from strop.records.decision import Decision, Judgement, Keep
+from strop.records.event import Admitted, BaselinesMeasured, Captured, CatalogueAsked, Challenged, Described, Profiled
 
 Surveyed = Described | Admitted | Captured | BaselinesMeasured | Profiled | CatalogueAsked
 """What is found out once per run, before anything is proposed."""
@@ -56,6 +56,10 @@ class Stations(Protocol):
 
     def decide(self, candidate: Candidate, judgement: Judgement) -> Decision:
         """What becomes of the candidate."""
+        ...
+
+    def challenge(self, keep: Keep, mode: str) -> Challenged:
+        """Time a confirmed candidate against a mode that takes long to build; what goes wrong is in the answer."""
         ...
 
     def device_seconds_s(self) -> float:

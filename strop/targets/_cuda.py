@@ -71,6 +71,8 @@ class CudaKind(TargetKind):
             ),
             ceilings=ceilings,
             threads=threads,
+            slow_modes=("max-autotune",),
+            multiprocessor=device.multiprocessor,
         )
 
     def identity(self) -> Mapping[str, str]:

@@ -12,10 +12,22 @@ import functools
 import uuid
 from dataclasses import dataclass
 
+from strop.records.target import Multiprocessor
+
 LIBRARY = "libcuda.so.1"
 HANDLE_BYTES = 64
 _LAZY_ENABLE_PEER_ACCESS = 1
 _MULTIPROCESSORS, _L2_BYTES, _MAJOR, _MINOR = 16, 38, 75, 76
+# Of the whole device and of one multiprocessor: what `Multiprocessor` holds, by the numbers of CUdevice_attribute.
+_LIMITS = {
+    "count": _MULTIPROCESSORS,
+    "threads": 39,
+    "blocks": 106,
+    "registers": 82,
+    "shared_bytes": 81,
+    "reserved_shared_bytes": 111,
+    "warp_threads": 10,
+}
 
 
 class CudaError(RuntimeError):
@@ -36,6 +48,7 @@ class Device:
     l2_bytes: int
     multiprocessors: int
     capability: tuple[int, int]
+    multiprocessor: Multiprocessor | None = None
 
 
 class _Handle(ctypes.Structure):
@@ -102,6 +115,7 @@ def _device(library: ctypes.CDLL, index: int) -> Device:
         l2_bytes=attribute(_L2_BYTES),
         multiprocessors=attribute(_MULTIPROCESSORS),
         capability=(attribute(_MAJOR), attribute(_MINOR)),
+        multiprocessor=Multiprocessor(**{name: attribute(which) for name, which in _LIMITS.items()}),
     )
 
 
@@ -148,21 +162,6 @@ def open_shared(handle: bytes) -> int:
     return address.value or 0
 
 
-def to_device(address: int, source: int, size_bytes: int) -> None:
-    """Copy host memory at ``source`` to the device; returns when it is there."""
-    copied = _driver().cuMemcpyHtoD_v2(ctypes.c_void_p(address), ctypes.c_void_p(source), ctypes.c_size_t(size_bytes))
-    _check(copied, "cuMemcpyHtoD")
-
-
-def to_host(target: int, address: int, size_bytes: int) -> None:
-    """Copy device memory to host memory at ``target``; returns when it is there."""
-    copied = _driver().cuMemcpyDtoH_v2(ctypes.c_void_p(target), ctypes.c_void_p(address), ctypes.c_size_t(size_bytes))
-    _check(copied, "cuMemcpyDtoH")
-
-
-def within_device(target: int, source: int, size_bytes: int) -> None:
-    """Copy on the device; returns when it has happened."""
-    driver = _driver()
-    copied = driver.cuMemcpyDtoD_v2(ctypes.c_void_p(target), ctypes.c_void_p(source), ctypes.c_size_t(size_bytes))
-    _check(copied, "cuMemcpyDtoD")
-    _check(driver.cuCtxSynchronize(), "cuCtxSynchronize")
+def close_shared(address: int) -> None:
+    """Give back what ``open_shared`` mapped."""
+    _check(_driver().cuIpcCloseMemHandle(ctypes.c_void_p(address)), "cuIpcCloseMemHandle")

@@ -16,6 +16,8 @@ from strop.records.graph import Role
 from strop.records.recipe import Scalar, Step
 
 FROZEN = "strop_frozen"
+CUDA_GRAPH = "strop_cuda_graph"
+"""Set on a graph that is to be captured as one CUDA graph once it is compiled."""
 ROLE = "strop_role"
 FLOATS = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
 aten = torch.ops.aten

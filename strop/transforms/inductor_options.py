@@ -22,7 +22,8 @@ from strop.transforms._estimate import memory_ns, traffic_bytes
 from strop.transforms._graph import aten, calls
 
 _APPLIED = "strop_inductor_options"
-_PRODUCTS = (aten.mm.default, aten.addmm.default, aten.bmm.default, aten.convolution.default)
+_CONVOLUTIONS = (aten.convolution.default,)
+_PRODUCTS = (aten.mm.default, aten.addmm.default, aten.bmm.default, *_CONVOLUTIONS)
 _SHARE = 0.05
 """No roofline knows what an option wins; a twentieth of the graph's floor only places it behind what is known to win
 more.
@@ -31,23 +32,24 @@ more.
 
 @dataclass(frozen=True, slots=True)
 class _Option:
-    """A named set of options, on which devices, and whether it is only for graphs with products."""
+    """A named set of options, on which devices, and the operators of which a graph must have one (none: any graph)."""
 
     name: str
     values: Mapping[str, Scalar]
     devices: tuple[str, ...]
-    products: bool = False
+    about: tuple[Any, ...] = ()
 
 
 _OPTIONS = (
-    _Option("max_autotune", {"max_autotune": True}, ("cpu", "cuda"), products=True),
-    _Option("cpp_wrapper", {"cpp_wrapper": True}, ("cpu", "cuda")),
+    _Option("max_autotune", {"max_autotune": True}, ("cpu", "cuda"), about=_PRODUCTS),
+    _Option("max_autotune_pointwise", {"max_autotune_pointwise": True}, ("cuda",)),
+    _Option("coordinate_descent", {"coordinate_descent_tuning": True}, ("cuda",)),
+    _Option("combo_kernels", {"combo_kernels": True}, ("cuda",)),
+    # On a GPU it takes half a minute to build and saves less than a captured graph does.
+    _Option("cpp_wrapper", {"cpp_wrapper": True}, ("cpu",)),
     _Option("contract", {"cpp.enable_floating_point_contract_flag": "fast"}, ("cpu",)),
     _Option("simdlen_256", {"cpp.simdlen": 256}, ("cpu",)),
-    _Option("layout_as_given", {"layout_optimization": False}, ("cpu", "cuda"), products=True),
-    _Option("coordinate_descent", {"coordinate_descent_tuning": True}, ("cuda",)),
-    _Option("cuda_graphs", {"triton.cudagraphs": True}, ("cuda",)),
-    _Option("combo_kernels", {"combo_kernels": True}, ("cuda",)),
+    _Option("layout_as_given", {"layout_optimization": False}, ("cpu", "cuda"), about=_CONVOLUTIONS),
 )
 
 
@@ -63,11 +65,12 @@ class InductorOptions(Transform):
     legality: ClassVar[tuple[Legality, ...]] = (Legality.REASSOCIATED,)
     origin: ClassVar[Origin] = Origin.COMPILER
     applies_when: ClassVar[str] = (
-        "the installed torch has the option and it concerns the device (and products, if it is about them)"
+        "the installed torch has the option, and it concerns the device and what the graph computes"
     )
     valid_because: ClassVar[str] = (
         "The options choose between code that Inductor may generate anyway (torch._inductor.config); none lowers the "
-        "precision. Freezing is left out: it bakes parameters into the code and does not notice new ones."
+        "precision. Freezing is left out: it bakes parameters into the code and does not notice new ones. CUDA graphs "
+        "have an entry of their own, cuda_graph."
     )
     pays_when: ClassVar[str] = (
         "unknown before it is measured; calls with many small kernels gain from wrappers, products from tuning"
@@ -99,12 +102,12 @@ class InductorOptions(Transform):
 
 def _usable(graph: GraphModule, target: Target) -> list[_Option]:
     known = config.get_config_copy()
-    products = any(True for _ in calls(graph, *_PRODUCTS))
+    device = target.device.partition(":")[0]
     return [
         option
         for option in _OPTIONS
-        if target.device in option.devices
-        and (products or not option.products)
+        if device in option.devices
+        and (not option.about or any(True for _ in calls(graph, *option.about)))
         and all(name in known and known[name] != value for name, value in option.values.items())
     ]
 

@@ -17,7 +17,8 @@ from strop.records.contract import Contract
 from strop.records.evidence import Circumstance, Distribution, Stage
 from strop.records.graph import Capture, KernelKind
 from strop.records.opportunity import Decline, Proposal
-from strop.records.profile import KernelProfile
+from strop.records.profile import DeviceKernel, KernelProfile
+from strop.records.recipe import Step
 from strop.records.target import Target
 from strop.records.workload import Description, Leaf, Workload
 from strop.wire.layout import Layout
@@ -171,10 +172,29 @@ class AskProposals(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AskLaunches(Record):
+    """How long each of several edits of generated kernels takes, alone on the arguments that the workload gives it and
+    with nothing left in caches of ``cache_bytes``. What is not reached within ``limit_s`` seconds is left out.
+    """
+
+    steps: tuple[Step, ...]
+    cache_bytes: int
+    limit_s: float
+    ask: Literal["launches"] = "launches"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AskMemory(Record):
     """Peak memory of one call of what is loaded, above what stood before."""
 
     ask: Literal["memory"] = "memory"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskCounters(Record):
+    """Make one call of what is loaded where a tool that watches the process reads the device's counters."""
+
+    ask: Literal["counters"] = "counters"
 
 
 RequestMessage = (
@@ -192,7 +212,9 @@ RequestMessage = (
     | AskCapture
     | AskProfile
     | AskProposals
+    | AskLaunches
     | AskMemory
+    | AskCounters
 )
 
 
@@ -278,6 +300,7 @@ class KernelSample(Record):
     launch: str = ""
     source: str = ""
     hash: str = ""
+    launched: tuple[DeviceKernel, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -302,6 +325,26 @@ class ProposalsReply(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LaunchTime(Record):
+    """What one edit of a kernel takes per launch beside the compiler's own version, each alone; ``because`` says why it
+    could not be launched, and then both times are 0.
+    """
+
+    step: Step
+    time_ns: float = 0.0
+    own_ns: float = 0.0
+    because: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaunchesReply(Record):
+    """Answer to AskLaunches, in the order of the steps."""
+
+    times: tuple[LaunchTime, ...]
+    reply: Literal["launches"] = "launches"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryReply(Record):
     """Answer to AskMemory."""
 
@@ -312,7 +355,7 @@ class MemoryReply(Record):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Raised(Record):
     """The code behind the wall raised. ``who`` says whose code it was, ``detail`` is one sentence, ``trace`` the end
-    of the traceback.
+    of the traceback; ``kind`` says that memory ran out, or that the device refuses this process from now on.
     """
 
     stage: Stage
@@ -320,6 +363,7 @@ class Raised(Record):
     error: str
     detail: str
     trace: str = ""
+    kind: Literal["raised", "memory", "device"] = "raised"
     reply: Literal["raised"] = "raised"
 
 
@@ -333,6 +377,7 @@ ReplyMessage = (
     | CaptureReply
     | ProfileReply
     | ProposalsReply
+    | LaunchesReply
     | MemoryReply
     | Raised
 )

@@ -1,10 +1,15 @@
 """`python -m strop.worker --read FD --write FD --given FD --made FD --role ROLE`: one child, answering until the pipe
 closes.
+
+`python -m strop.worker --script FILE --role ROLE`: the questions lie in FILE, the answers go to FILE.answers; there are
+no arenas, and no tensor is handed over.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib
+import importlib.util
 import os
 
 from strop.wire.codec import decode, encode
@@ -15,25 +20,53 @@ from strop.worker.pipe import Pipe
 from strop.worker.session import Session
 
 _exit = os._exit
+COMPILERS_MODULES = (
+    "torch._dynamo",
+    "torch._functorch.aot_autograd",
+    "torch._inductor.compile_fx",
+    "torch._inductor.codegen.cpp",
+    "triton",
+    "torch._inductor.codegen.triton",
+    "torch._inductor.runtime.triton_heuristics",
+)
 
 
-def main() -> None:
-    """Serve the parent."""
+NO_ARENA = -1
+
+
+def main() -> bool:
+    """Serve the parent; False when the process may end in its own time, because a tool around it wants to see that."""
     given = _arguments()
     session = Session(role=ChildRole(given.role), given_descriptor=given.given, made_descriptor=given.made)
+    if given.script:
+        reading = os.open(given.script, os.O_RDONLY | os.O_CLOEXEC)
+        writing = os.open(f"{given.script}.answers", os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        serve(Pipe(reading, writing), session)
+        return False
     serve(Pipe(given.read, given.write), session)
+    return True
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m strop.worker")
     for name in ("read", "write", "given", "made"):
-        parser.add_argument(f"--{name}", type=int, required=True, help="a descriptor that the parent opened")
+        parser.add_argument(f"--{name}", type=int, default=NO_ARENA, help="a descriptor that the parent opened")
+    parser.add_argument("--script", default="", help="a file of questions, instead of the descriptors")
     parser.add_argument("--role", choices=[role.value for role in ChildRole], required=True)
     return parser.parse_args()
 
 
+def warm_up(pipe: Pipe, role: ChildRole) -> None:
+    """While nobody asks, import what compiling will take: the compiler's modules alone need seconds."""
+    for module in COMPILERS_MODULES if role is not ChildRole.CANDIDATE else ():
+        if pipe.is_asked() or importlib.util.find_spec(module.partition(".")[0]) is None:
+            return
+        importlib.import_module(module)
+
+
 def serve(pipe: Pipe, session: Session) -> None:
     """Answer frame by frame. A frame that cannot be read ends the worker: parent and child come from one release."""
+    warm_up(pipe, session.role)
     while True:
         try:
             frame = pipe.read()
@@ -51,6 +84,6 @@ def serve(pipe: Pipe, session: Session) -> None:
 
 
 if __name__ == "__main__":
-    main()
-    # Threads that a candidate left behind must not keep the process alive.
-    _exit(0)
+    if main():
+        # Threads that a candidate left behind must not keep the process alive.
+        _exit(0)

@@ -9,19 +9,29 @@ from collections.abc import Callable
 import torch
 
 from strop.errors import InternalFault
-from strop.targets._devices import lent_tensor, open_lent
+from strop.targets._devices import close_lent, lent_tensor, open_lent
 from strop.wire.layout import Layout, Span
-from strop.worker.tensors import torch_dtype
+from strop.wire.tensors import shaped, sizes, torch_dtype
 
 Flat = Callable[[torch.dtype, int, int], torch.Tensor]
 """A one-dimensional tensor of a type, of so many elements, from so many bytes behind the arena's start."""
 
 
-def arena(descriptor: int, layout: Layout, handle: str) -> Arena:
-    """Map an arena: the memory on the device that ``handle`` names, else the file."""
+def arena(descriptor: int, layout: Layout, handle: str, before: Arena | None = None) -> Arena:
+    """Map an arena: the memory on the device that ``handle`` names, else the file.
+
+    Args:
+        before: the arena that this one takes the place of. Where it is the same memory it is not mapped twice, and
+            other memory on a device is given back.
+    """
+    known, address = before.mapped if before is not None else None, 0
+    if known is not None and known[0] == handle:
+        address = known[1]
+    elif known is not None:
+        close_lent(known[1])
     if handle:
-        address = open_lent(bytes.fromhex(handle))
-        return Arena(layout, lambda dtype, count, start: lent_tensor(address + start, dtype, count))
+        address = address or open_lent(bytes.fromhex(handle))
+        return Arena(layout, lambda dtype, count, start: lent_tensor(address + start, dtype, count), (handle, address))
     held = os.fstat(descriptor).st_size
     if held < layout.total_bytes:
         raise InternalFault(f"An arena holds {held} bytes, its layout needs {layout.total_bytes}.")
@@ -30,10 +40,13 @@ def arena(descriptor: int, layout: Layout, handle: str) -> Arena:
 
 
 class Arena:
-    """One mapped arena; ``fixed`` and the slots are dictionaries of tensors by path."""
+    """One mapped arena; ``fixed`` and the slots are dictionaries of tensors by path. ``mapped`` is the handle and the
+    address here of memory on a device.
+    """
 
-    def __init__(self, layout: Layout, flat: Flat) -> None:
+    def __init__(self, layout: Layout, flat: Flat, mapped: tuple[str, int] | None = None) -> None:
         self.layout = layout
+        self.mapped = mapped
         self._flat = flat
         self.fixed = self._views(None)
         self._slots = [self._views(slot) for slot in range(layout.slots)]
@@ -54,11 +67,6 @@ class Arena:
 
     def _view(self, span: Span, start: int) -> torch.Tensor:
         dtype = torch_dtype(span.tensor.dtype)
-        shape = [dim if isinstance(dim, int) else dim.low for dim in span.tensor.shape]
         if span.extent_bytes == 0:
-            return torch.empty(shape, dtype=dtype, device=span.tensor.device)
-        count = span.extent_bytes // span.tensor.dtype.item_bytes
-        flat = self._flat(dtype, count, start)
-        if span.tensor.stride is None:
-            return flat.view(shape)
-        return flat.as_strided(shape, [step if isinstance(step, int) else step.low for step in span.tensor.stride])
+            return torch.empty(sizes(span.tensor), dtype=dtype, device=span.tensor.device)
+        return shaped(self._flat(dtype, span.extent_bytes // span.tensor.dtype.item_bytes, start), span.tensor)

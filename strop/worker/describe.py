@@ -11,9 +11,10 @@ import torch
 
 from strop.errors import BadWorkload
 from strop.records.workload import Description, Leaf
+from strop.wire.tensors import same_bits
 from strop.worker.calls import argument_names
 from strop.worker.domains import declared_domains, learn_domains
-from strop.worker.draws import on_the_host, own_draw
+from strop.worker.draws import own_draw
 from strop.worker.guard import Blamed
 from strop.worker.leaves import Tree, flatten, left_behind
 from strop.worker.modes import seeded
@@ -21,7 +22,7 @@ from strop.worker.opened import Opened, private
 from strop.worker.own_code import own_code
 from strop.worker.spy import Spy
 from strop.worker.state import changed, restore, snapshot
-from strop.worker.tensors import is_inexact, memory_of, same_bits, share_memory, spec_of, writable_spec
+from strop.worker.tensors import is_inexact, memory_of, share_memory, spec_of, writable_spec
 
 Tensors = Mapping[str, torch.Tensor]
 
@@ -130,17 +131,16 @@ def _has_nan(tensor: torch.Tensor) -> bool:
 
 
 def _own_draws(opened: Opened) -> tuple[list[Tensors], tuple[str, ...]]:
-    sample = on_the_host(opened.sample)
     if not opened.brought.varies:
-        return [sample], ("The workload brings one set of inputs; own draws are permutations of its values.",)
-    return [sample, *(own_draw(opened, seed) for seed in range(1, OWN_DRAWS))], ()
+        return [opened.sample], ("The workload brings one set of inputs; own draws are permutations of its values.",)
+    return [opened.sample, *(own_draw(opened, seed) for seed in range(1, OWN_DRAWS))], ()
 
 
 def _copes(opened: Opened, inputs: Tensors) -> bool:
     """Whether the workload answers without raising and without NaN."""
     module = opened.module
     buffers = snapshot(module)
-    copies = {path: private(tensor).to(opened.workload.device) for path, tensor in inputs.items()}
+    copies = {path: private(tensor) for path, tensor in inputs.items()}
     try:
         with seeded(_SEED):
             raw = opened.call(module, copies)

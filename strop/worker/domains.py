@@ -20,8 +20,8 @@ import torch
 
 from strop.errors import BadWorkload
 from strop.records.workload import Domain, DomainKind
+from strop.wire.tensors import same_bits
 from strop.worker.brought import nearest
-from strop.worker.tensors import same_bits
 
 Tensors = Mapping[str, torch.Tensor]
 Probe = Callable[[Tensors], bool]
@@ -47,7 +47,8 @@ def learn_domains(draws: Sequence[Tensors], declared: Mapping[str, Domain], cope
         copes: whether the workload gives an answer without NaN for some inputs.
     """
     first = draws[0]
-    generator = torch.Generator().manual_seed(_SEED)
+    where = next((each.device for each in first.values()), torch.device("cpu"))
+    generator = torch.Generator(where).manual_seed(_SEED)
     copes = _shortcut(first, declared, copes, generator)
     found: dict[str, Domain] = {}
     for path in first:
@@ -108,7 +109,7 @@ def _floating(
 
 def _real_values(like: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
     """Normal values, one of them surely outside of (-1, 1)."""
-    values = torch.randn(like.shape, generator=generator, dtype=torch.float64)
+    values = torch.randn(like.shape, generator=generator, dtype=torch.float64, device=like.device)
     values.view(-1)[0] = _FAR
     return values.to(like.dtype)
 

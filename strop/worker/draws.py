@@ -13,7 +13,6 @@ from strop.errors import BadWorkload
 from strop.records.evidence import Distribution
 from strop.records.workload import Domain, DomainKind, Leaf
 from strop.worker.leaves import flatten_call
-from strop.worker.modes import seeded
 from strop.worker.opened import Opened
 
 Tensors = Mapping[str, torch.Tensor]
@@ -29,27 +28,21 @@ _SMALLEST = 1e-40
 
 
 def own_draw(opened: Opened, seed: int) -> dict[str, torch.Tensor]:
-    """The workload's own generator under ``seed``, on the host; with one set of inputs, those.
+    """The workload's own generator under ``seed``, on the workload's device; with one set of inputs, those.
 
     Raises:
         BadWorkload: it never again returned the shapes of its first draw.
         Blamed: it raises.
     """
     if not opened.brought.varies:
-        return on_the_host(opened.sample)
-    with seeded(seed):
-        for _ in range(ATTEMPTS):
-            shape, tensors = flatten_call(opened.brought.draw())
-            if shape.paths == opened.shape.paths and _same_shapes(tensors, opened.sample):
-                return on_the_host(tensors)
+        return dict(opened.sample)
+    for attempt in range(ATTEMPTS):
+        shape, tensors = flatten_call(opened.draw(seed + attempt))
+        if shape.paths == opened.shape.paths and _same_shapes(tensors, opened.sample):
+            return {path: tensor.to(opened.workload.device) for path, tensor in tensors.items()}
     raise BadWorkload(
         "The inputs have other shapes from draw to draw: return the same shapes every time, one workload per shape."
     )
-
-
-def on_the_host(tensors: Tensors) -> dict[str, torch.Tensor]:
-    """The same in the machine's own memory, where every device's numbers are drawn."""
-    return {path: tensor.cpu() for path, tensor in tensors.items()}
 
 
 def _same_shapes(tensors: Tensors, sample: Tensors) -> bool:
@@ -68,7 +61,7 @@ def draw_inputs(
         distribution: what real values are drawn from.
     """
     own = own_draw(opened, seed)
-    generator = torch.Generator().manual_seed(seed)
+    generator = torch.Generator(opened.workload.device).manual_seed(seed)
     made = {}
     for leaf in leaves:
         domain = leaf.domain or Domain(kind=DomainKind.REAL)
@@ -103,15 +96,20 @@ def _permuted(own: torch.Tensor, kind: DomainKind, generator: torch.Generator) -
     """The same values in another order; distributions are permuted as whole rows."""
     if kind is DomainKind.DISTRIBUTION:
         rows = own.reshape(-1, own.shape[-1])
-        return rows[torch.randperm(rows.shape[0], generator=generator)].reshape(own.shape)
-    return own.reshape(-1)[torch.randperm(own.numel(), generator=generator)].reshape(own.shape)
+        return rows[_order(rows, generator)].reshape(own.shape)
+    return own.reshape(-1)[_order(own.reshape(-1), generator)].reshape(own.shape)
+
+
+def _order(values: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    """The positions along the first axis, shuffled."""
+    return torch.randperm(values.shape[0], generator=generator, device=values.device)
 
 
 def _discrete(own: torch.Tensor, domain: Domain, generator: torch.Generator) -> torch.Tensor:
     if domain.kind is DomainKind.BOOLEAN:
-        return torch.randint(0, 2, own.shape, generator=generator).to(own.dtype)
+        return torch.randint(0, 2, own.shape, generator=generator, device=own.device).to(own.dtype)
     low, high = int(domain.low or 0), int(domain.high if domain.high is not None else 1)
-    return torch.randint(low, high + 1, own.shape, generator=generator).to(own.dtype)
+    return torch.randint(low, high + 1, own.shape, generator=generator, device=own.device).to(own.dtype)
 
 
 def _into_domain(values: torch.Tensor, own: torch.Tensor, domain: Domain, distribution: Distribution) -> torch.Tensor:
@@ -149,15 +147,15 @@ def _real(
 
 
 def _normal(own: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
-    return torch.randn(own.shape, generator=generator, dtype=torch.float64)
+    return torch.randn(own.shape, generator=generator, dtype=torch.float64, device=own.device)
 
 
 def _uniform(own: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
-    return torch.rand(own.shape, generator=generator, dtype=torch.float64)
+    return torch.rand(own.shape, generator=generator, dtype=torch.float64, device=own.device)
 
 
 def _scaled(own: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
-    exponent = (2 * torch.rand((), generator=generator, dtype=torch.float64) - 1) * _SCALE_EXPONENT
+    exponent = (2 * torch.rand((), generator=generator, dtype=torch.float64, device=own.device) - 1) * _SCALE_EXPONENT
     return own * 2.0**exponent
 
 
@@ -172,12 +170,12 @@ def _outlier_channels(own: torch.Tensor, generator: torch.Generator) -> torch.Te
     values = _normal(own, generator)
     if values.dim() == 0:
         return values * _OUTLIER_FACTOR
-    last = bool(torch.randint(0, 2, (), generator=generator)) or values.dim() == 1
+    last = bool(torch.randint(0, 2, (), generator=generator, device=own.device)) or values.dim() == 1
     axis = values.dim() - 1 if last else 1
     size = values.shape[axis]
     count = max(1, round(_OUTLIER_SHARE * size))
-    chosen = torch.randperm(size, generator=generator)[:count]
-    factor = torch.ones(size, dtype=torch.float64)
+    chosen = torch.randperm(size, generator=generator, device=own.device)[:count]
+    factor = torch.ones(size, dtype=torch.float64, device=own.device)
     factor[chosen] = _OUTLIER_FACTOR
     return values * factor.reshape([-1 if i == axis else 1 for i in range(values.dim())])
 
@@ -192,7 +190,7 @@ def _half_zeros(own: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
 
 def _rows(own: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
     shape = [*own.shape[:-1], 1] if own.dim() else []
-    return torch.randn(shape, generator=generator, dtype=torch.float64)
+    return torch.randn(shape, generator=generator, dtype=torch.float64, device=own.device)
 
 
 def _constant_rows(own: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
@@ -208,7 +206,7 @@ def _ties(own: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
 
 
 def _small_integers(own: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
-    return torch.randint(-4, 5, own.shape, generator=generator).double()
+    return torch.randint(-4, 5, own.shape, generator=generator, device=own.device).double()
 
 
 def _special(own: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
@@ -217,7 +215,7 @@ def _special(own: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
     flat = values.reshape(-1)
     each = max(1, flat.numel() // _SPECIAL_EVERY)
     for special in (math.nan, math.inf, -math.inf, -0.0, _SMALLEST, -_SMALLEST):
-        flat[torch.randint(0, flat.numel(), (each,), generator=generator)] = special
+        flat[torch.randint(0, flat.numel(), (each,), generator=generator, device=own.device)] = special
     return flat.reshape(own.shape)
 
 

@@ -11,11 +11,13 @@ import torch
 from strop.errors import InternalFault
 from strop.records.evidence import Circumstance, Stage
 from strop.targets._arithmetic import set_math_modes
-from strop.targets._devices import synchronise
+from strop.targets._devices import give_back_unused, synchronise
 from strop.wire.messages import (
     Accept,
     Accepted,
     AskCapture,
+    AskCounters,
+    AskLaunches,
     AskMemory,
     AskProfile,
     AskProposals,
@@ -41,7 +43,7 @@ from strop.wire.messages import (
 from strop.worker.accepting import accept
 from strop.worker.draws import draw_inputs
 from strop.worker.gold import write_answer
-from strop.worker.guard import contained
+from strop.worker.guard import Who, contained
 from strop.worker.loading import load
 from strop.worker.opened import open_workload
 from strop.worker.parameters import draw_parameters
@@ -65,7 +67,7 @@ class Handler:
 def handle(session: Session, request: RequestMessage) -> ReplyMessage:
     """Answer one request; whatever goes wrong is an answer too."""
     handler = HANDLERS[type(request)]
-    return contained(_stage(handler, request), lambda: _answer(session, handler, request))
+    return contained(_stage(handler, request), lambda: _answer(session, handler, request), _owner(session))
 
 
 def play(session: Session, calls: int) -> ReplyMessage:
@@ -77,10 +79,15 @@ def play(session: Session, calls: int) -> ReplyMessage:
         session.has_run = True
         return _DONE
 
-    return contained(Stage.TIME, work)
+    return contained(Stage.TIME, work, _owner(session))
 
 
 _DONE = Done()
+
+
+def _owner(session: Session) -> Who:
+    """Whose code the process runs."""
+    return "candidate" if session.role.is_judged else "workload"
 
 
 def _answer(session: Session, handler: Handler, request: RequestMessage) -> ReplyMessage:
@@ -144,7 +151,11 @@ def _draw_inputs(session: Session, request: DrawInputs) -> Done:
 
 def _settled(session: Session) -> Done:
     """Done, when the device has done it too: the parent reads the arena next."""
-    synchronise(session.opened.workload.device)
+    device = session.opened.workload.device
+    synchronise(device)
+    if session.role is ChildRole.REFERENCE:
+        # Double precision takes twice the memory of everybody else, who shall find room beside it.
+        give_back_unused(device)
     return _DONE
 
 
@@ -199,6 +210,8 @@ HANDLERS: Mapping[type[Any], Handler] = {
     Accept: Handler(answer=_accept, stage=Stage.VALUES, reference_only=True),
     AskCapture: Handler(answer=_question),
     AskProposals: Handler(answer=_question),
+    AskLaunches: Handler(answer=_question, stage=Stage.TIME),
     AskMemory: Handler(answer=_question, stage=Stage.TIME),
     AskProfile: Handler(answer=_question, stage=Stage.TIME),
+    AskCounters: Handler(answer=_question, stage=Stage.TIME),
 }

@@ -26,7 +26,7 @@ def calling(contract: Contract, device: str, *, grad: bool) -> Iterator[None]:
 
 @contextmanager
 def seeded(seed: int) -> Iterator[None]:
-    """All three generators that workloads draw from, seeded; afterwards they are as they were."""
+    """All generators that workloads draw from, seeded; afterwards they are as they were, but for those of devices."""
     before = torch.get_rng_state(), np.random.get_state(), random.getstate()
     torch.manual_seed(seed)
     np.random.seed(seed % 2**32)

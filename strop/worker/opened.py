@@ -17,7 +17,7 @@ from strop.worker.guard import foreign
 from strop.worker.leaves import Call, CallShape
 from strop.worker.modes import calling
 from strop.worker.tensors import like, overlaps_itself
-from strop.worker.workloads import build_module, first_sample, mode_of
+from strop.worker.workloads import build_module, first_sample, made_there, mode_of
 
 Tensors = Mapping[str, torch.Tensor]
 
@@ -43,6 +43,10 @@ class Opened:
     def build(self) -> torch.nn.Module:
         """A fresh module; always the same parameters."""
         return build_module(self.brought, self.mode, self.workload.device, self.construct_seed)
+
+    def draw(self, seed: int) -> Call:
+        """Inputs from the workload's own generator; always the same for a seed."""
+        return made_there(self.brought, self.workload.device, seed, self.brought.draw)
 
     @cached_property
     def module(self) -> torch.nn.Module:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import sys
 import sysconfig
 from collections.abc import Iterable, Mapping
@@ -24,23 +25,25 @@ def own_code(
     What was installed beside Python, Python's own library and Strop are left out: their versions are among the
     conditions of a measurement. Ask when everything was called once, so that what is imported late is there.
     """
-    roots = [Path(folder).resolve() for folder in folders]
+    # As text: there are thousands of modules, and Path takes its time over each.
+    roots = tuple(_folder(Path(folder)) for folder in folders)
+    others = tuple(_folder(other) for other in _OTHERS)
     # A copy: looking at a module may import another one.
     imported = dict(sys.modules if modules is None else modules)
     found: dict[str, str] = {}
     for name, module in imported.items():
-        path = _file_of(module)
-        if path is None or not any(path.is_relative_to(root) for root in roots):
+        file = _file_of(module)
+        if not file.startswith(roots) or file.startswith(others) or not _INSTALLED.isdisjoint(Path(file).parts):
             continue
-        if _INSTALLED.isdisjoint(path.parts) and not any(path.is_relative_to(other) for other in _OTHERS):
-            found[name] = hashlib.sha256(path.read_bytes()).hexdigest()
+        found[name] = hashlib.sha256(Path(file).read_bytes()).hexdigest()
     return tuple(sorted(found.items()))
 
 
-def _file_of(module: ModuleType | None) -> Path | None:
-    """The module's file; None for what is built in, made up or gone."""
+def _folder(path: Path) -> str:
+    return os.path.join(path.resolve(), "")
+
+
+def _file_of(module: ModuleType | None) -> str:
+    """The module's file; empty for what is built in, made up or gone."""
     where = vars(module).get("__file__") if isinstance(module, ModuleType) else None
-    if not isinstance(where, str):
-        return None
-    path = Path(where)
-    return path.resolve() if path.is_file() else None
+    return os.path.realpath(where) if isinstance(where, str) and os.path.isfile(where) else ""

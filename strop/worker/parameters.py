@@ -26,10 +26,10 @@ def draw_parameters(opened: Opened, seed: int, draw: int) -> dict[str, torch.Ten
     (ICCV 2015). Running means and variances move too; counters and tables keep their values.
     """
     module = opened.module
-    named = {name: each.detach().cpu().clone() for name, each in (*module.named_parameters(), *module.named_buffers())}
+    named = {name: each.detach().clone() for name, each in (*module.named_parameters(), *module.named_buffers())}
     if draw == 0:
         return named
-    generator = torch.Generator().manual_seed(seed)
+    generator = torch.Generator(opened.workload.device).manual_seed(seed)
     parameters = {name for name, _ in module.named_parameters()}
     norms = {name for name, each in module.named_modules() if "norm" in type(each).__name__.lower()}
     return {
@@ -55,7 +55,7 @@ def _moved(value: torch.Tensor, name: str, generator: torch.Generator, *, parame
 
 
 def _normal(like: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
-    return torch.randn(like.shape, generator=generator, dtype=torch.float64)
+    return torch.randn(like.shape, generator=generator, dtype=torch.float64, device=like.device)
 
 
 def _around(value: torch.Tensor, generator: torch.Generator, *, norm: bool) -> torch.Tensor:
@@ -78,5 +78,5 @@ def _around(value: torch.Tensor, generator: torch.Generator, *, norm: bool) -> t
 
 def _signs(like: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
     """Mostly +1: a scale may be negative, and code that silently assumes otherwise is to be found."""
-    flipped = torch.rand(like.shape, generator=generator, dtype=torch.float64) < _FLIPPED_SHARE
+    flipped = torch.rand(like.shape, generator=generator, dtype=torch.float64, device=like.device) < _FLIPPED_SHARE
     return torch.where(flipped, -1.0, 1.0)

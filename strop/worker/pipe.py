@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 
 from strop.wire.frames import HEADER, Frame, FrameKind, PipeClosed, pack, unpack_header
 
@@ -18,6 +19,10 @@ class Pipe:
     def __init__(self, reading: int, writing: int) -> None:
         self._reading = reading
         self._writing = writing
+
+    def is_asked(self) -> bool:
+        """True when a frame is waiting, or nobody is there any more."""
+        return bool(select.select([self._reading], [], [], 0)[0])
 
     def read(self) -> Frame:
         """The next frame.

@@ -1,13 +1,16 @@
 """Perturb: Monte-Carlo arithmetic. How far may any honest implementation stray from the exact result?
 
 The workload runs in double precision, and every operator's result is moved by one rounding of the contract's
-precision for its class: ``u (1 + sqrt(K) / 2)`` times the size of the result times a random number of either sign
-between a half and one, where K is the length of the sum that the result comes from; what counts as the size is said
+precision for its class: ``u + a sqrt(K) / 2`` times the size of the result times a random number of either sign
+between a half and one, where K is the length of the sum that the result comes from, and a the unit roundoff in which
+sums are accumulated: single precision where u is coarser, because matrix units and reductions keep what is narrower
+only between operators (the errors of K rounded operands average out and leave one u). What counts as the size is said
 at :func:`_scaling`. Convolutions with a window get three times that, because Winograd's algorithm, which libraries
-choose by themselves, strays so far (B. Barabasz et al., ACM TOMS 46, 2020). Views, copies, gathers, selections and
-comparisons are exact. Composite operators (norms, softmax, attention) are taken apart first, so that cancellation
-inside them shows. The method is D. S. Parker's Monte-Carlo arithmetic (UCLA CSD-970002, 1997); that rounding errors
-of a sum grow with sqrt(K) is N. J. Higham and T. Mary's probabilistic analysis (SIAM J. Sci. Comput. 41, 2019).
+choose by themselves, strays so far (B. Barabasz et al., ACM TOMS 46, 2020); other products that narrow their operands
+get twice that. Views, copies, gathers, selections and comparisons are exact. Composite operators (norms, softmax,
+attention) are taken apart first, so that cancellation inside them shows. The method is D. S. Parker's Monte-Carlo
+arithmetic (UCLA CSD-970002, 1997); that rounding errors of a sum grow with sqrt(K) is N. J. Higham and T. Mary's
+probabilistic analysis (SIAM J. Sci. Comput. 41, 2019).
 
 Operators that draw random numbers are left alone: their results are never judged by value.
 """
@@ -33,6 +36,12 @@ Scaling = Callable[[torch.Tensor], torch.Tensor]
 _GROWTH = 0.5
 _LEAST_ERROR = 0.5
 _WINOGRAD = 3.0
+_ACCUMULATED = 2.0**-24
+_OPERANDS = 2.0
+"""For operands that the contract narrows: both are rounded before the product and its result once more after it, and
+TF32 units may even drop the bits that they cannot hold.
+"""
+
 # Multipliers of SplitMix64 as signed numbers; products wrap around.
 _MIXING = ((30, 0xBF58476D1CE4E5B9 - 2**64), (27, 0x94D049BB133111EB - 2**64))
 
@@ -55,6 +64,9 @@ class Rounding(Widening):
             OpClass.RNN: _unit(contract.rnn, own),
             OpClass.OTHER: _unit(contract.storage, own),
         }
+        classes = ((OpClass.MATMUL, contract.matmul), (OpClass.CONV, contract.conv), (OpClass.RNN, contract.rnn))
+        least = torch.finfo(own).eps / 2
+        self._narrowed = frozenset(kind for kind, precision in classes if precision.unit_roundoff > least)
 
     def __torch_dispatch__(
         self, func: Any, types: Any, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None
@@ -72,8 +84,12 @@ class Rounding(Widening):
                 return simpler(*wide, **named)
         result = func(*wide, **named)
         length = reduction_length(func, wide, named, result)
-        factor = _WINOGRAD if kind is OpClass.CONV and is_windowed(wide) else 1.0
-        self._move(func, wide, named, result, factor * self._unit[kind] * (1 + _GROWTH * math.sqrt(length)), length)
+        factor = _OPERANDS if kind in self._narrowed else 1.0
+        if kind is OpClass.CONV and is_windowed(wide):
+            factor = max(factor, _WINOGRAD)
+        unit = self._unit[kind]
+        relative = factor * (unit + _GROWTH * math.sqrt(length) * min(unit, _ACCUMULATED))
+        self._move(func, wide, named, result, relative, length)
         return result
 
     def _move(

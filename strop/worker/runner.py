@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 
+from strop.wire.tensors import same_bits
 from strop.worker.guard import Who, foreign
 from strop.worker.opened import Opened
 from strop.worker.state import restore
-from strop.worker.tensors import same_bits
 
 if TYPE_CHECKING:
     from strop.worker.observing import Observed

@@ -8,13 +8,14 @@ import torch
 
 from strop.records.workload import Leaf
 from strop.wire.messages import Ran, Run
+from strop.wire.tensors import same_bits
 from strop.worker.circumstances import Outcome, perform
 from strop.worker.guard import foreign
 from strop.worker.leaves import flatten_call, left_behind, tensors_in
 from strop.worker.rounds import STATE_BUFFERS, STATE_INPUTS, deposit, deposit_left, left_of, outputs_of
 from strop.worker.runner import buffers_by_given_name, changed_parameters
 from strop.worker.session import Session
-from strop.worker.tensors import same_bits, spec_of
+from strop.worker.tensors import spec_of
 
 Tensors = Mapping[str, torch.Tensor]
 

@@ -119,5 +119,5 @@ class Session:
         """Map both arenas; views into earlier ones end with their last user."""
         self._round = None
         self.has_run = False
-        self._given = arena(self.given_descriptor, request.given, request.given_handle)
-        self._made = arena(self.made_descriptor, request.made, request.made_handle)
+        self._given = arena(self.given_descriptor, request.given, request.given_handle, self._given)
+        self._made = arena(self.made_descriptor, request.made, request.made_handle, self._made)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import torch
 
-from strop.worker.tensors import same_bits
+from strop.wire.tensors import same_bits
 
 
 def snapshot(module: torch.nn.Module) -> dict[str, torch.Tensor]:

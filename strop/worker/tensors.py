@@ -6,9 +6,8 @@ import torch
 
 from strop.errors import NotSupported
 from strop.records.tensor import DType, TensorSpec
+from strop.wire.tensors import known_dtype
 
-_FROM_TORCH = {getattr(torch, kind.value): kind for kind in DType}
-_TO_TORCH = {kind: dtype for dtype, kind in _FROM_TORCH.items()}
 _WIDE = {
     torch.float16: torch.float64,
     torch.bfloat16: torch.float64,
@@ -18,11 +17,6 @@ _WIDE = {
 
 Memory = tuple[int, int]
 """First byte and end of a piece of memory, as addresses."""
-
-
-def torch_dtype(kind: DType) -> torch.dtype:
-    """The element type as torch knows it."""
-    return _TO_TORCH[kind]
 
 
 def wide_dtype(dtype: torch.dtype) -> torch.dtype:
@@ -43,13 +37,12 @@ def spec_of(tensor: torch.Tensor, path: str) -> TensorSpec:
     """
     if tensor.layout is not torch.strided or tensor.is_quantized or tensor.is_nested:
         raise NotSupported(f"{path} is a {_kind(tensor)} tensor; Strop handles dense tensors alone. Make it dense.")
-    if tensor.dtype not in _FROM_TORCH:
+    kind = known_dtype(tensor.dtype)
+    if kind is None:
         known = ", ".join(DType)
         raise NotSupported(f"{path} has elements of type {tensor.dtype}; Strop handles {known}. Convert it first.")
     stride = None if tensor.is_contiguous() else tuple(tensor.stride())
-    return TensorSpec(
-        shape=tuple(tensor.shape), dtype=_FROM_TORCH[tensor.dtype], stride=stride, device=tensor.device.type
-    )
+    return TensorSpec(shape=tuple(tensor.shape), dtype=kind, stride=stride, device=tensor.device.type)
 
 
 def _kind(tensor: torch.Tensor) -> str:
@@ -72,18 +65,6 @@ def overlaps_itself(tensor: torch.Tensor) -> bool:
 def writable_spec(tensor: torch.Tensor, path: str) -> TensorSpec:
     """Like spec_of, but layouts that cannot be written to count as contiguous."""
     return spec_of(tensor.contiguous() if overlaps_itself(tensor) else tensor, path)
-
-
-def same_bits(one: torch.Tensor, other: torch.Tensor) -> bool:
-    """Equality of bytes, NaN payloads and the sign of zero included."""
-    if one.shape != other.shape or one.dtype != other.dtype:
-        return False
-    return torch.equal(_bytes(one), _bytes(other))
-
-
-def _bytes(tensor: torch.Tensor) -> torch.Tensor:
-    flat = tensor.detach().contiguous().reshape(-1)
-    return flat.view(torch.uint8) if flat.numel() else flat.to(torch.uint8)
 
 
 def memory_of(tensor: torch.Tensor) -> Memory | None:

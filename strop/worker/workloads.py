@@ -6,7 +6,9 @@ import hashlib
 import re
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
+from typing import TypeVar
 
 import torch
 
@@ -16,11 +18,13 @@ from strop.targets._devices import is_usable, on_host
 from strop.worker.brought import Brought
 from strop.worker.factory_source import load_factory
 from strop.worker.file_source import load_file
-from strop.worker.guard import foreign
+from strop.worker.guard import Blamed, foreign
 from strop.worker.leaves import Call, CallShape, flatten_call
 from strop.worker.modes import seeded
 from strop.worker.stored_source import load_live, load_program
 from strop.worker.tensors import spec_of
+
+T = TypeVar("T")
 
 FIRST_SAMPLE_SEED = 0
 """Shapes and plain arguments come from this draw, in every child alike; values that are judged never do."""
@@ -83,13 +87,23 @@ def build_module(brought: Brought, mode: Mode, device: str, construct_seed: int)
         NotSupported: parameters on several devices, or of kinds that no arena can hold.
         Blamed: the workload's own code raises.
     """
-    with seeded(construct_seed):
-        module = brought.build()
+    module = made_there(brought, device, construct_seed, brought.build)
     if brought.moves and not on_host(device):
         module = module.to(device)
     set_mode(module, mode, live=brought.live)
     _check_placement(module, device)
     return module
+
+
+def made_there(brought: Brought, device: str, seed: int, make: Callable[[], T]) -> T:
+    """What the workload's code makes under a seed, on its device from the start wherever the code leaves that to torch:
+    large tensors are drawn there in no time. Code that does not bear this is asked again, as it was written.
+    """
+    if brought.moves and not on_host(device):
+        with suppress(Blamed), seeded(seed), torch.device(device):
+            return make()
+    with seeded(seed):
+        return make()
 
 
 def set_mode(module: torch.nn.Module, mode: Mode, *, live: bool = False) -> None:
@@ -128,10 +142,9 @@ def first_sample(brought: Brought, device: str) -> tuple[CallShape, dict[str, to
         BadWorkload: inputs on another device.
         NotSupported: inputs that no arena can hold.
     """
-    with seeded(FIRST_SAMPLE_SEED):
-        call = brought.draw()
-        with foreign("workload", "Taking the inputs apart"):
-            shape, tensors = flatten_call(call)
+    call = made_there(brought, device, FIRST_SAMPLE_SEED, brought.draw)
+    with foreign("workload", "Taking the inputs apart"):
+        shape, tensors = flatten_call(call)
     moves, wanted = brought.moves and not on_host(device), torch.device(device).type
     for path, tensor in tensors.items():
         spec_of(tensor, path)

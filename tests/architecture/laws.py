@@ -19,10 +19,10 @@ SHELVES = ("targets", "transforms", "checks", "searches", "agents")
 
 # Third-party packages that a room may import. A room that is not listed lives on the standard library.
 GUESTS: dict[str, set[str]] = {
-    "wire": {"numpy", "pydantic"},
-    "stats": {"numpy"},
+    "wire": {"torch", "pydantic"},
+    "stats": {"torch", "numpy"},
     "settings": {"pydantic"},
-    "ports": {"numpy"},
+    "ports": {"torch"},
     "targets": {"torch", "numpy", "psutil"},
     "kernels": {"torch", "triton", "numpy"},
     "transforms": {"torch", "numpy"},
@@ -31,11 +31,11 @@ GUESTS: dict[str, set[str]] = {
     "capture": {"torch", "numpy", "sympy"},
     "lowering": {"torch", "triton", "numpy", "sympy"},
     "profiling": {"torch", "triton", "numpy", "psutil"},
-    "sandbox": {"torch", "numpy", "psutil", "cloudpickle"},
+    "sandbox": {"torch", "psutil", "cloudpickle"},
     "storage": {"sqlalchemy", "alembic", "pydantic", "fsspec"},
     "report": {"typer", "rich", "jinja2"},
     "worker": {"torch", "triton", "numpy", "psutil", "cloudpickle"},
-    "pipeline": {"numpy"},
+    "pipeline": {"torch", "numpy"},
     "integration": {"torch"},
     "api": {"torch", "cloudpickle"},
     "cli": {"typer", "rich", "pydantic", "psutil"},

@@ -28,23 +28,30 @@ NOTHING = Floor(minimal_bytes=0, product_flop=0)
 # Small enough that a fault ends in seconds and does no harm to the machine that runs the tests.
 TIGHT = Limits(memory_bytes=int(1.25 * GIB), output_bytes=1 * MIB, disk_bytes=64 * MIB, processes=64)
 PATIENCE = Timeouts(build_s=30.0, run_s=8.0)
+# For an accelerator: its driver alone holds gigabytes on the host, and a kernel without an end is waited for.
+ROOMY = Limits(memory_bytes=24 * GIB, disk_bytes=1 * GIB)
+HASTY = Timeouts(build_s=90.0, run_s=10.0)
+QUICK = Depth(plan=screening_plan, processes=0, looks=None)
 OPEN_COURTS = 2
 
 
 class Bench:
     """Judges files against workloads of the gallery."""
 
-    def __init__(self, house: House, target: Target, wall: LocalWall) -> None:
+    def __init__(self, house: House, target: Target, wall: LocalWall, timeouts: Timeouts = PATIENCE) -> None:
         self._house = house
         self._target = target
         self._wall = wall
+        self._timeouts = timeouts
         self._courts: dict[Path, tuple[Court, ExitStack]] = {}
 
-    def judge(self, candidate: Path, workload: Path, *, timed: bool = False) -> Judgement:
+    def judge(
+        self, candidate: Path, workload: Path, *, timed: bool = False, untimed: Depth = VERIFICATION
+    ) -> Judgement:
         """The verdict, and the comparison where it was timed and got so far."""
         court = self._court(workload)
         conditions = conditions_of(self._target, CONTRACT.name)
-        depth = TIMED if timed else VERIFICATION
+        depth = TIMED if timed else untimed
         return judge(court, self._read(candidate, court), Rules(contract=CONTRACT), conditions, NOTHING, depth)
 
     def _read(self, candidate: Path, court: Court) -> Candidate:
@@ -56,7 +63,9 @@ class Bench:
                 self._courts.pop(next(iter(self._courts)))[1].close()
             workload = workload_named(str(path), self._house, self._target.device, None, None)
             stack = ExitStack()
-            court = Court(wall=self._wall, workload=workload, contract=CONTRACT, target=self._target, timeouts=PATIENCE)
+            court = Court(
+                wall=self._wall, workload=workload, contract=CONTRACT, target=self._target, timeouts=self._timeouts
+            )
             self._courts[path] = (stack.enter_context(court), stack)
         return self._courts[path][0]
 
@@ -67,12 +76,12 @@ class Bench:
 
 
 @contextmanager
-def open_bench() -> Iterator[Bench]:
-    """A bench on this machine's CPU; leaving ends every child."""
+def open_bench(kind: str | None = "cpu", limits: Limits = TIGHT, timeouts: Timeouts = PATIENCE) -> Iterator[Bench]:
+    """A bench on this machine's CPU, or on what is found where no kind is named; leaving ends every child."""
     with ExitStack() as stack:
         house = stack.enter_context(open_house())
-        target = calibrated(find_kind("cpu"), house.settings)
-        wall = stack.enter_context(LocalWall(house.settings, TIGHT, trusted_cache=house.settings.home / "cache"))
-        bench = Bench(house, target, wall)
+        target = calibrated(find_kind(kind), house.settings)
+        wall = stack.enter_context(LocalWall(house.settings, limits, trusted_cache=house.settings.home / "cache"))
+        bench = Bench(house, target, wall, timeouts)
         stack.callback(bench.close)
         yield bench

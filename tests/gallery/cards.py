@@ -74,6 +74,6 @@ def read_card(path: Path) -> Card:
 
 
 def cards(gallery: str) -> list[Card]:
-    """All cards of ``liars``, ``honest`` or ``faults``, by workload and name."""
+    """All cards of ``liars``, ``honest``, ``faults`` or ``gpu_faults``, by workload and name."""
     found = [read_card(path) for path in (HERE / gallery).glob("*.py")]
     return sorted(found, key=lambda card: (card["workload"], card.name))

@@ -14,7 +14,7 @@ from strop.records.verdict import Failed
 from tests.gallery.bench import open_bench
 from tests.gallery.cards import cards
 
-LIARS, HONEST, FAULTS = cards("liars"), cards("honest"), cards("faults")
+LIARS, HONEST, FAULTS, GPU_FAULTS = cards("liars"), cards("honest"), cards("faults"), cards("gpu_faults")
 THE_CLOCK = "the clock"
 NOTHING_LEFT = "nothing left behind"
 
@@ -114,11 +114,24 @@ def test_the_galleries_are_as_large_as_promised():
         "hangs",
         "segfaults",
     }
+    assert {card.name for card in GPU_FAULTS} >= {
+        "does_not_compile",
+        "endless_kernel",
+        "huge_grid",
+        "illegal_address",
+        "launch_failure",
+        "missing_sync",
+        "out_of_memory",
+        "side_stream",
+        "too_much_shared_memory",
+        "wrong_device",
+    }
+    assert {card["ends-as"] for card in GPU_FAULTS} <= {check.name for check in SHELF}
 
 
-@pytest.mark.parametrize("card", LIARS + HONEST + FAULTS, ids=named)
+@pytest.mark.parametrize("card", LIARS + HONEST + FAULTS + GPU_FAULTS, ids=named)
 def test_a_head_says_what_a_reader_needs(card):
     wanted = {"story", "workload"}
-    wanted |= {"kind", "seen"} if card in LIARS + FAULTS else {"rejected-by"}
+    wanted |= {"kind", "seen"} if card in LIARS + FAULTS + GPU_FAULTS else {"rejected-by"}
     assert wanted <= set(card.fields)
     assert len(card["story"]) > 20

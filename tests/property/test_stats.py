@@ -7,15 +7,18 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+import torch
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from strop.records.evidence import ErrorQuantiles
 from strop.records.measurement import TimeDecision
 from strop.records.tensor import DType
+from strop.stats import figures
 from strop.stats.compare import INTERVAL, decide, estimate
-from strop.stats.errors import envelope, error_quantiles, leaf_errors
+from strop.stats.errors import envelope
+from strop.stats.figures import error_quantiles, honest_errors, leaf_errors
 from strop.stats.sequential import Plan, consider
 
 TRIALS = 5000
@@ -98,35 +101,54 @@ def test_both_sides_are_treated_alike():
 
 
 FINITE = st.floats(-1e6, 1e6, allow_nan=False, width=32)
-ARRAYS = hnp.arrays(np.float64, hnp.array_shapes(min_dims=0, max_dims=3, max_side=6), elements=FINITE)
+SHAPES = hnp.array_shapes(min_dims=0, max_dims=3, max_side=6)
+TENSORS = hnp.arrays(np.float64, SHAPES, elements=FINITE).map(torch.as_tensor)
+ANYTHING = hnp.arrays(np.float64, 40, elements=st.floats(width=64)).map(torch.as_tensor)
 
 
-@given(ARRAYS, st.floats(-3, 3))
+@given(TENSORS, st.floats(-3, 3))
 def test_quantiles_rise_and_end_at_the_largest_error(expected, shift):
-    actual = expected + shift * np.abs(expected)
+    actual = expected + shift * expected.abs()
     found = error_quantiles(actual, expected)
     assert list(found.as_tuple()) == sorted(found.as_tuple())
-    assert found.max == np.max(np.abs(actual - expected))
+    assert found.max == float((actual - expected).abs().max())
 
 
-@given(ARRAYS)
+@given(TENSORS)
 def test_what_equals_the_reference_has_no_error_and_no_mismatch(expected):
     found = leaf_errors("y", DType.FLOAT64, candidate=expected, baseline=expected, honest=[], expected=expected)
     assert found.candidate.as_tuple() == (0.0, 0.0, 0.0, 0.0)
     assert found.mask_mismatches == 0
 
 
-@given(
-    hnp.arrays(np.float64, 40, elements=st.floats(width=64)),
-    hnp.arrays(np.float64, 40, elements=st.floats(width=64)),
-)
+@given(ANYTHING, ANYTHING)
 def test_every_element_is_either_in_the_quantiles_or_in_the_masks(actual, expected):
     found = leaf_errors("y", DType.FLOAT64, candidate=actual, baseline=expected, honest=[], expected=expected)
-    overflow = np.abs(expected) >= np.finfo(np.float64).max
-    wrong = np.isfinite(actual) != (np.isfinite(expected) & ~overflow)
+    overflow = expected.abs() >= torch.finfo(torch.float64).max
+    wrong = torch.isfinite(actual) != (torch.isfinite(expected) & ~overflow)
     if wrong.any():
         assert found.mask_mismatches > 0
-    assert np.isfinite(found.candidate.max)
+    assert math.isfinite(found.candidate.max)
+
+
+# Counting in bins costs by the piece: there they are fewer.
+SIZES = st.tuples(st.integers(1, 50), st.just(1 << 20)) | st.tuples(st.integers(10, 50), st.just(1))
+
+
+@settings(max_examples=50)
+@given(ANYTHING, ANYTHING, ANYTHING, SIZES)
+def test_pieces_of_any_size_give_the_same_figures(candidate, baseline, expected, sizes):
+    piece, exact_below = sizes
+
+    def judged(size):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(figures, "_PIECE_ON_HOST", size)
+            patch.setattr(figures, "_EXACT_BELOW", exact_below)
+            sides = {"candidate": candidate.float(), "baseline": baseline, "expected": expected}
+            honest = honest_errors(DType.FLOAT64, sample=candidate, **sides)
+            return leaf_errors("y", DType.FLOAT64, **sides), honest
+
+    assert judged(piece) == judged(1 << 20)
 
 
 @given(st.lists(st.floats(0, 1e3), min_size=1, max_size=6), st.integers(1, 10**6))
@@ -149,9 +171,9 @@ def test_a_twin_of_the_honest_model_keeps_the_bound(elements, trials, shared):
 
     def draw():
         own = (1 - shared) * random.uniform(-1, 1, elements)
-        return own + shared * random.uniform(-1, 1) + 0.1 * random.uniform(-1, 1, elements)
+        return torch.as_tensor(own + shared * random.uniform(-1, 1) + 0.1 * random.uniform(-1, 1, elements))
 
-    zeros = np.zeros(elements)
+    zeros = torch.zeros(elements, dtype=torch.float64)
     broken = 0
     for _ in range(trials):
         candidate, baseline, *honest = (error_quantiles(draw(), zeros) for _ in range(6))

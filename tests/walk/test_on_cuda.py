@@ -80,3 +80,17 @@ def test_a_workload_is_optimised(place):
     assert done.code == 0, done.err
     assert done.json["baselines_failed"] == {} and done.json["proposed"] >= 1
     assert done.json["kept"] is None or done.json["kept"]["low"] > 1
+
+
+def test_a_captured_graph_is_judged_like_anything_else(place):
+    place.write("work.py", WORK)
+    done = place.strop("compare", "work.py", "cuda_graph", "--json")
+    assert done.code == 0, done.out + done.err
+    assert done.json["verdict"] == "passed" and done.json["comparison"]["speedup"] > 0
+
+
+def test_reduce_overhead_is_a_baseline(place):
+    place.write("work.py", WORK)
+    done = place.strop("compare", "work.py", "cuda_graph", "--baseline", "reduce-overhead", "--json")
+    assert done.code == 0, done.out + done.err
+    assert done.json["comparison"]["baseline"] == "reduce-overhead"

@@ -42,8 +42,19 @@ def plain_call(session: Session, call: Callable[..., Any]) -> Callable[[], Any]:
 
     Inputs that the workload itself changes are put back before each call.
     """
+    start, settle = started_call(session, call), settled(session)
+
+    def once() -> Any:
+        result = start()
+        settle()
+        return result
+
+    return once
+
+
+def started_call(session: Session, call: Callable[..., Any]) -> Callable[[], Any]:
+    """The same, but it returns as ``call`` does, and an accelerator may still be working."""
     inputs, shape, runner = inputs_to_hand(session), session.opened.shape, session.runner
-    device = session.opened.workload.device
     mutated = mutated_inputs(session.made) if session.is_mapped else ()
     kept = {path: inputs[path].clone() for path in mutated}
 
@@ -52,8 +63,19 @@ def plain_call(session: Session, call: Callable[..., Any]) -> Callable[[], Any]:
             inputs[path].copy_(value)
         built = shape.build(inputs)
         with foreign(runner.who, runner.doing):
-            result = call(*built.args, **built.kwargs)
-            synchronise(device)
-            return result
+            return call(*built.args, **built.kwargs)
 
     return once
+
+
+def settled(session: Session) -> Callable[[], None]:
+    """A function that returns when everything that was started has ended; a fault of it is put down to what is
+    loaded.
+    """
+    runner, device = session.runner, session.opened.workload.device
+
+    def wait() -> None:
+        with foreign(runner.who, runner.doing):
+            synchronise(device)
+
+    return wait

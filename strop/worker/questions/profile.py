@@ -15,7 +15,7 @@ from strop.records.graph import CompilerOutput, KernelKind
 from strop.wire.messages import AskProfile, KernelSample, ProfileReply
 from strop.worker.capturing import captured
 from strop.worker.guard import foreign
-from strop.worker.questions._base import Question, plain_call
+from strop.worker.questions._base import Question, settled, started_call
 from strop.worker.session import Session
 
 WARM_UP_CALLS = 2
@@ -30,8 +30,17 @@ class AboutProfile(Question):
     def answer(self, session: Session, request: AskProfile) -> ProfileReply:
         """Profile calls on the inputs of slot 0."""
         with session.opened.calling():
-            call, outputs, graphs = _subject(session)
-            reply = profile_calls(call, request.calls, outputs, graphs, session.opened.workload.device)
+            call, outputs, graphs = subject(session)
+            timed = started_call(session, session.runner.call) if session.runner.recompile else None
+            reply = profile_calls(
+                call,
+                request.calls,
+                outputs,
+                graphs,
+                session.opened.workload.device,
+                timed=timed,
+                settle=settled(session),
+            )
         # A hook that this torch does not have is worth telling only where it would have been used.
         doors = closed_doors() if outputs else ()
         kernels = tuple(replace(each, hash=_hash(each)) for each in reply.kernels)
@@ -43,16 +52,19 @@ def _hash(kernel: KernelSample) -> str:
     return kernel_hash(kernel.graph_id, kernel.source) if kernel.kind is KernelKind.GENERATED else ""
 
 
-def _subject(session: Session) -> tuple[Callable[[], Any], Sequence[CompilerOutput], Mapping[str, GraphModule]]:
+def subject(session: Session) -> tuple[Callable[[], Any], Sequence[CompilerOutput], Mapping[str, GraphModule]]:
+    """What is called for a profile: what is loaded, with ranges around its kernels and none of them inside a CUDA
+    graph, where that is the compiler's to say; with what the compiler made, and the graphs it made it from.
+    """
     runner = session.runner
     if runner.recompile is None:
         graphs = (
             {each.record.id: each.module for each in captured(session.opened).modules} if runner.is_workload else {}
         )
-        return plain_call(session, runner.call), (), graphs
+        return started_call(session, runner.call), (), graphs
     with foreign(runner.who, "Compiling it again"):
         observed = runner.recompile(KERNEL_RANGES)
-    call = plain_call(session, observed.lowered)
+    call = started_call(session, observed.lowered)
     for _ in range(WARM_UP_CALLS):
         call()
     outputs = [graph.output for graph in observed.lowered.graphs if graph.output is not None]

@@ -1,6 +1,7 @@
 """The doctor turns whatever it finds into a sentence with a fix, and never raises over it."""
 
 import os
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from strop import wiring
 from strop.api import doctor
 from strop.lowering import torch_shims
-from strop.records.target import Ceilings
+from strop.records.target import Ceilings, Multiprocessor, Target
 from strop.targets import SHELF
 
 
@@ -158,3 +159,20 @@ def test_a_coarse_clock(tmp_path, monkeypatch):
     monkeypatch.setattr(doctor.time, "get_clock_info", lambda name: SimpleNamespace(resolution=0.004))
     found = doctor.clocks_finding(tmp_path)
     assert found.found.startswith("monotonic clock in steps of 4 ms") and "high-resolution timers" in found.fix
+
+
+def test_counters_are_looked_for_where_there_is_an_accelerator(monkeypatch):
+    ceilings = Ceilings(copy_bytes_per_s=1.0, product_flop_per_s=(("float32", 1.0),), call_overhead_ns=1.0)
+    host = Target(name="t", device="d", summary="", languages=(), memory=(), ceilings=ceilings)
+    limits = Multiprocessor(count=1, threads=2048, blocks=32, registers=65536, shared_bytes=1)
+    device = replace(host, multiprocessor=limits)
+    assert list(doctor.counters_finding([host])) == []
+    for program, because, state, fix in (
+        ("", "", doctor.State.WARNING, "Install Nsight Compute"),
+        ("/x/ncu", "this user may not.", doctor.State.WARNING, "This user may not. Without it"),
+        ("/x/ncu", "", doctor.State.OK, ""),
+    ):
+        monkeypatch.setattr(doctor.nsight, "find_program", lambda found=program: found)
+        monkeypatch.setattr(doctor.nsight, "forbidden", lambda why=because: why)
+        (finding,) = doctor.counters_finding([host, device])
+        assert finding.state is state and finding.fix.startswith(fix)

@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from strop import __version__
+from strop.cli.benching import repeatable
 from strop.cli.main import app
 from strop.records.event import RunEnded
 from strop.storage.ledger import open_ledger
@@ -67,6 +68,7 @@ def test_help_lists_every_command():
     done = run("--help")
     for name in (
         "optimize",
+        "bench",
         "verify",
         "compare",
         "profile",
@@ -116,6 +118,13 @@ BAD = [
     (["optimize", "wrok.py"], "There is no file 'wrok.py'. Did you mean 'work.py'"),
     (["optimize", "kernelbench:1/1"], "needs a suite"),
     (["optimize", "--resume", "r-9", "--store", "nowhere"], "There is no ledger at"),
+    (["bench", "nowhere"], "There is no suite at 'nowhere'"),
+    (["bench", "kernelbench=tf32"], "set STROP_KERNELBENCH"),
+    (["bench", "work.py", "--only", "wrok"], "no workload in the suite named 'wrok'. Did you mean 'work'"),
+    (["bench", "work.py", "--levels", "one"], "write --levels 1,2"),
+    (["bench", "work.py", "--mode", "evaluate"], "no mode named 'evaluate'. Did you mean 'eval'"),
+    (["bench", "work.py", "--budget", "5m", "--time-limit", "4m"], "shorter than the budget of one workload"),
+    (["bench", "work.py", "--contract", "fp23"], "Did you mean 'fp32'"),
     (["verify", "work.py", "nowhere.py"], "There is no file 'nowhere.py'"),
     (["verify", "work.py", "channels_lost"], "no transform named 'channels_lost'"),
     (["compare", "work.py", "Fold!"], "neither a file nor a recipe"),
@@ -146,6 +155,12 @@ def test_a_bad_request_is_code_2_with_what_to_change(here, words, says):
     said = run(*words, "--json")
     assert said.exit_code == 2
     assert says in json.loads(said.stdout)["error"]["message"]
+
+
+def test_the_command_that_repeats_a_campaign_names_no_place():
+    typed = ["bench", "a b", "--out", "x.json", "--levels", "1", "--store=here", "--time-limit", "9m", "--json"]
+    assert repeatable(typed) == ["bench", "a b", "--levels", "1"]
+    assert repeatable(["bench", "suite=bf16", "--out"]) == ["bench", "suite=bf16"]
 
 
 def test_nothing_is_calibrated_for_a_request_that_is_refused(here, monkeypatch):

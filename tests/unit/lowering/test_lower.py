@@ -9,7 +9,8 @@ from torch._inductor.utils import run_and_get_code
 
 from strop.capture import capture
 from strop.errors import BadCandidate, NotSupported, UnknownName
-from strop.lowering import LoweringOptions, compile_mode, lower, modes_differ, torch_shims
+from strop.lowering import MODES, LoweringOptions, compile_mode, lasting_mode, lower, modes_differ, torch_shims
+from strop.lowering.torch_shims import mode_options
 from tests.unit.capture.nets import Broken, ConvNet, Decoder, Mlp, Odd
 from tests.unit.lowering.rewrites import swap
 
@@ -179,6 +180,9 @@ def test_modes():
     assert not modes_differ("default", "reduce-overhead", "cpu")
     assert modes_differ("default", "reduce-overhead", "cuda")
     assert modes_differ("default", "max-autotune", "cpu")
+    lent = {mode for mode in MODES if mode_options(mode).get("triton.cudagraphs")}
+    assert {mode for mode in MODES if lasting_mode(mode) != mode} == lent
+    assert not lent & {lasting_mode(mode) for mode in MODES}
 
 
 def test_observed_lowering_names_the_nodes_of_each_kernel():

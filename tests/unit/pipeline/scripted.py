@@ -1,14 +1,15 @@
-"""A wall without processes: children that compute ``y = w * x`` in numpy and can be told to err, so that the line is
+"""A wall without processes: children that compute ``y = w * x`` in torch and can be told to err, so that the line is
 tested in milliseconds.
 """
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
-import numpy as np
+import torch
 
 from strop.errors import ChildFault
 from strop.records.contract import CONTRACTS
@@ -22,14 +23,15 @@ from strop.records.target import Ceilings, MemoryLevel, Target
 from strop.records.tensor import DType, TensorSpec
 from strop.records.workload import Description, Domain, DomainKind, Leaf, SourceKind, Workload, WorkloadSource
 from strop.wire import messages as m
-from strop.wire.arrays import guard_mask, views
+from strop.wire.tensors import views
+from tests.unit.wire.guards import guard_mask
 
 CONDITIONS = Conditions(machine="m", device="cpu", threads=1, contract="fp32", versions=())
 TARGET = Target(
     name="scripted",
     device="nowhere",
     summary="a target for tests",
-    languages=("numpy",),
+    languages=("torch",),
     memory=(MemoryLevel(name="L3", size_bytes=1024), MemoryLevel(name="memory", size_bytes=1 << 30)),
     ceilings=Ceilings(copy_bytes_per_s=1e9, product_flop_per_s=(("float32", 1e9),), call_overhead_ns=1000.0),
 )
@@ -73,33 +75,33 @@ class ScriptedArena:
 
     def give(self, layout):
         self.layout = layout
-        self.buffer = np.zeros(layout.total_bytes, np.uint8)
+        self.buffer = torch.zeros(layout.total_bytes, dtype=torch.uint8)
         self._guards = guard_mask(layout)
 
     def views(self, slot):
         return views(self.buffer, self.layout, slot)
 
     def write(self, slot, values):
-        for path, array in self.views(slot).items():
-            array[...] = values[path]
+        for path, tensor in self.views(slot).items():
+            tensor.copy_(values[path])
 
     def poison(self, slots):
         for slot in slots:
-            for array in self.views(slot).values():
-                array[...] = np.nan if array.dtype.kind in "fc" else 77
+            for tensor in self.views(slot).values():
+                tensor.fill_(torch.nan if tensor.is_floating_point() or tensor.is_complex() else 77)
         self.buffer[self._guards] = 171
 
     def unwritten(self, slot, of=None):
         seen = views(self.buffer if of is None else of, self.layout, slot)
         return {
-            path: int(np.isnan(a).sum()) if a.dtype.kind == "f" else int((a == 77).sum()) for path, a in seen.items()
+            path: int((each.isnan() if each.is_floating_point() else each == 77).sum()) for path, each in seen.items()
         }
 
     def guards_intact(self, of=None):
         return bool(((self.buffer if of is None else of)[self._guards] == 171).all())
 
     def snapshot(self):
-        return self.buffer.copy()
+        return self.buffer.clone()
 
 
 class ScriptedChild:
@@ -108,7 +110,7 @@ class ScriptedChild:
         self.given, self.made = ScriptedArena(), ScriptedArena()
         self.closed = False
         self.w = self.count = None
-        self.random = np.random.default_rng(len(wall.children))
+        self.random = random.Random(len(wall.children))
 
     def log_tail(self):
         return ""
@@ -127,7 +129,7 @@ class ScriptedChild:
         for slot in range(calls):
             self._run(slot)
         self.seen = self.made.snapshot()
-        jitter = 1 + 0.001 * self.random.standard_normal()
+        jitter = 1 + 0.001 * self.random.gauss(0, 1)
         return int(self.script.call_ns * calls * jitter)
 
     def stopped(self):
@@ -159,37 +161,36 @@ class ScriptedChild:
         return m.Loaded(notes=("built",))
 
     def _draw_parameters(self, request):
-        random = np.random.default_rng(request.seed)
+        generator = torch.Generator().manual_seed(request.seed)
         fixed = self.given.views(None)
-        for path, array in fixed.items():
-            array[...] = random.standard_normal(4) if path == "w" else request.draw
-        self.w = fixed["w"].copy() if "w" in fixed else np.ones(4, np.float32)
+        for path, tensor in fixed.items():
+            tensor.copy_(torch.randn(4, generator=generator) if path == "w" else torch.tensor(request.draw))
+        self.w = fixed["w"].clone() if "w" in fixed else torch.ones(4)
         return m.Done()
 
     def _draw_inputs(self, request):
-        random = np.random.default_rng(request.seed)
-        x = random.standard_normal(X.shape).astype(np.float32) * 10
+        x = torch.randn(X.shape, generator=torch.Generator().manual_seed(request.seed)) * 10
         if request.distribution is Distribution.SPECIAL:
-            x[0, 0], x[1, 1] = np.nan, np.inf
+            x[0, 0], x[1, 1] = torch.nan, torch.inf
         if request.distribution in self.wall.overflowing:
-            x[0, 0] = np.inf
-        self.given.views(0)["x"][...] = x
+            x[0, 0] = torch.inf
+        self.given.views(0)["x"].copy_(x)
         return m.Done()
 
     def _deliver(self, request):
-        self.w = self.given.views(None).get("w", np.ones(4, np.float32)).copy()
+        self.w = self.given.views(None).get("w", torch.ones(4)).clone()
         return m.Delivered(**({"matched_by": "name"} | self.script.delivered))
 
     def _expect(self, request):
         given, made = self.given.views(0), self.made.views(0)
-        made["out"][...] = self.wall.reference(given["x"].astype(np.float64), self.w.astype(np.float64))
+        made["out"].copy_(self.wall.reference(given["x"].double(), self.w.double()))
         return m.Done()
 
     def _perturb(self, request):
         self._expect(request)
-        random = np.random.default_rng(request.seed)
         out = self.made.views(0)["out"]
-        out[...] *= 1 + random.uniform(-1, 1, out.shape) * 2.0**-24
+        noise = 2 * torch.rand(out.shape, generator=torch.Generator().manual_seed(request.seed), dtype=out.dtype) - 1
+        out.mul_(1 + noise * 2.0**-24)
         return m.Done()
 
     def _run(self, request):
@@ -198,7 +199,7 @@ class ScriptedChild:
         circumstance = Circumstance.PLAIN if isinstance(request, int) else request.circumstance
         result = self.script.compute(given["x"], self.w)
         if result is not None:
-            made["out"][...] = result
+            made["out"].copy_(result)
         if self.script.spoil:
             self.script.spoil(self, slot, circumstance)
         return m.Ran(**({"outputs": self.wall.description.outputs} | self.script.ran))
@@ -275,7 +276,7 @@ class ScriptedWall:
         return float(self.locks.count(device))
 
     @contextmanager
-    def device_lock(self, device):
+    def device_lock(self, device, *, still):
         self.locks.append(device)
         yield
 

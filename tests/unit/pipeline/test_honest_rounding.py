@@ -1,9 +1,12 @@
 """The model of honest rounding costs most of a judgement, so it is asked only where its answer can matter."""
 
-import numpy as np
+from dataclasses import replace
+
 import pytest
+import torch
 
 from strop.pipeline.cases import full_plan, screening_plan
+from strop.pipeline.court import copied
 from strop.pipeline.judge import Depth
 from strop.pipeline.verify import verify
 from strop.records.evidence import Case, Distribution
@@ -13,13 +16,13 @@ from strop.wire.messages import ChildRole
 from tests.unit.pipeline.scripted import DESCRIPTION, Script, ScriptedWall, crash
 from tests.unit.pipeline.test_line import RECIPE, RULES, court, failed_check, run
 
-RANDOM = np.random.default_rng(0)
+RANDOM = torch.Generator().manual_seed(0)
 
 
 def coarse(x, w):
     """Rounds as far as honest rounding explains, and more than twice as far as the baseline does."""
-    noise = RANDOM.uniform(-1.4, 1.4, x.shape) * 2.0**-24
-    return (x.astype(np.float64) * w * (1 + noise)).astype(np.float32)
+    noise = (torch.rand(x.shape, generator=RANDOM, dtype=torch.float64) * 2.8 - 1.4) * 2.0**-24
+    return (x.double() * w * (1 + noise)).float()
 
 
 class Late:
@@ -86,14 +89,42 @@ def run_screening(wall):
 
 
 def test_samples_are_kept_with_their_draw_and_never_mixed_with_another():
-    with court(ScriptedWall()) as trusted:
+    wall = ScriptedWall()
+    with court(wall) as trusted:
         case = Case(index=0, distribution=Distribution.OWN)
-        first = trusted.beside_honest(trusted.gold(case))
-        again = trusted.beside_honest(trusted.gold(case))
-        assert again.honest is first.honest
+        first = list(trusted.honest(trusted.gold(case)))
+        again = list(trusted.honest(trusted.gold(case)))
+        assert len(first) == HONEST_SAMPLES == perturbed(wall)
+        # What the first walk yielded lay where the reference's next answer overwrote it; what was kept did not.
+        assert len({sample["out"].data_ptr() for sample in first}) == 1
+        assert len({sample["out"].numpy().tobytes() for sample in again}) == HONEST_SAMPLES
         stranger = trusted.gold(Case(index=10, distribution=Distribution.OWN))
-        foreign = type(stranger)(
-            case=case, inputs=stranger.inputs, expected=stranger.expected, baseline=stranger.baseline
-        )
-        assert trusted.beside_honest(foreign).honest is not first.honest
-        assert trusted.beside_honest(trusted.gold(case)).honest is first.honest
+        foreign = replace(stranger, case=case)
+        strange = [copied(sample) for sample in trusted.honest(foreign)]
+        assert perturbed(wall) == 2 * HONEST_SAMPLES
+        assert torch.allclose(strange[0]["out"], stranger.expected["out"], rtol=1e-6, atol=0)
+        known = list(trusted.honest(trusted.gold(case)))
+        assert all(one["out"] is other["out"] for one, other in zip(known, again, strict=True))
+        assert perturbed(wall) == 2 * HONEST_SAMPLES
+
+
+def test_a_walk_that_was_not_finished_keeps_nothing():
+    wall = ScriptedWall()
+    with court(wall) as trusted:
+        gold = trusted.gold(Case(index=0, distribution=Distribution.OWN))
+        next(trusted.honest(gold))
+        assert len(list(trusted.honest(gold))) == HONEST_SAMPLES
+        assert perturbed(wall) == 1 + HONEST_SAMPLES
+
+
+def test_another_baseline_means_other_golds_and_other_samples():
+    wall = ScriptedWall()
+    with court(wall) as trusted:
+        case = Case(index=0, distribution=Distribution.OWN)
+        before = trusted.gold(case)
+        list(trusted.honest(before))
+        trusted.change_baseline("default")
+        after = trusted.gold(case)
+        assert after.baseline["out"] is not before.baseline["out"]
+        list(trusted.honest(after))
+        assert perturbed(wall) == 2 * HONEST_SAMPLES

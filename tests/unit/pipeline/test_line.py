@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
+import torch
 
 from strop.checks._base import Rules
 from strop.errors import BadWorkload, WorkloadInconclusive
@@ -80,7 +80,7 @@ def test_the_candidate_learns_shapes_before_values_and_never_the_expected_ones()
 
 LIARS = {
     "zeros": (Script(compute=lambda x, w: x * 0), "matches_reference"),
-    "half precision": (Script(compute=lambda x, w: (x * w).astype(np.float16)), "matches_reference"),
+    "half precision": (Script(compute=lambda x, w: (x * w).half()), "matches_reference"),
     "writes nothing": (Script(compute=lambda x, w: None), "keeps_interface"),
     "wrong shape": (Script(ran={"outputs": ()}), "keeps_interface"),
     "aliases": (Script(ran={"aliases": ("out",)}), "aliases_nothing"),
@@ -111,7 +111,7 @@ def test_a_stale_pack_fails_when_parameters_are_redrawn():
     packed = {}
 
     def stale(x, w):
-        return x * packed.setdefault("w", w.copy())
+        return x * packed.setdefault("w", w.clone())
 
     assert failed_check(run(ScriptedWall(candidate=Script(compute=stale)))) == "follows_parameters"
 
@@ -120,7 +120,7 @@ def test_an_answer_remembered_by_inputs_alone_fails_when_parameters_are_redrawn(
     known = {}
 
     def remembers(x, w):
-        return known.setdefault(x.tobytes(), x * w)
+        return known.setdefault(x.numpy().tobytes(), x * w)
 
     assert failed_check(run(ScriptedWall(candidate=Script(compute=remembers)))) == "follows_parameters"
 
@@ -129,7 +129,7 @@ def test_no_timed_round_repeats_an_earlier_one():
     seen = []
 
     def watches(x, w):
-        seen.append(x.tobytes())
+        seen.append(x.numpy().tobytes())
         return x * w
 
     with court(ScriptedWall(candidate=Script(compute=watches))) as trusted:
@@ -141,14 +141,14 @@ def test_no_timed_round_repeats_an_earlier_one():
 def test_a_second_instance_that_differs_fails():
     def forgets(child, slot, circumstance):
         if circumstance is Circumstance.SECOND_INSTANCE:
-            child.made.views(slot)["out"][...] = 0
+            child.made.views(slot)["out"].zero_()
 
     assert failed_check(run(ScriptedWall(candidate=Script(spoil=forgets)))) == "repeats_itself"
 
 
 def test_special_values_narrow_the_claim_unless_the_same_bits_were_promised_or_it_is_forbidden():
     def careless(x, w):
-        return np.nan_to_num(x * w, nan=0.0, posinf=0.0, neginf=0.0)
+        return torch.nan_to_num(x * w, nan=0.0, posinf=0.0, neginf=0.0)
 
     loose = run(ScriptedWall(candidate=Script(compute=careless)))
     assert loose.verdict.outcome == "passed" and loose.verdict.scope.finite_inputs
@@ -301,7 +301,7 @@ def test_impossible_speed_fails():
 def test_what_the_clock_saw_must_be_right():
     def lazy_on_the_clock(child, slot, circumstance):
         if child.made.layout.slots > 2:
-            child.made.views(slot)["out"][...] = 1.0
+            child.made.views(slot)["out"].fill_(1.0)
 
     judgement = run(ScriptedWall(candidate=Script(call_ns=5e5, spoil=lazy_on_the_clock)), depth=SCREENING)
     assert failed_check(judgement) == "answers_on_the_clock"
@@ -350,6 +350,29 @@ def test_stations_after_a_resume_need_no_earlier_station():
         line.use_baseline("default")
         line.use_baseline("eager")
         assert line.judge(RECIPE, fresh=False).comparison.baseline == "eager"
+
+
+def test_what_a_profile_found_out_is_told_to_the_catalogue_after_a_resume_too():
+    with stations(ScriptedWall()) as line:
+        profiled = line.profile()
+    wall = ScriptedWall()
+    with stations(wall) as line:
+        line.recall(profiled)
+        line.catalogue()
+    (asked,) = [request for _, request in wall.asked if isinstance(request, m.AskProposals)]
+    assert asked.kernels == profiled.profile.kernels != ()
+
+
+def test_the_best_baseline_is_not_built_again():
+    wall = ScriptedWall(eager=Script(call_ns=2e6), candidate=Script(call_ns=4e5))
+    with stations(wall) as line:
+        best = line.baselines().best
+        measuring = [child for child in wall.children if child.role is m.ChildRole.BASELINE]
+        assert sum(not child.closed for child in measuring) >= 1
+        assert line.judge(RECIPE, fresh=False).comparison.baseline == best
+    modes = [getattr(request.form, "mode", "") for _, request in wall.asked if isinstance(request, m.Load)]
+    assert modes.count(best) == 1
+    assert all(child.closed for child in wall.children)
 
 
 def test_source_text_is_confined_and_a_recipe_shares_the_compile_cache():

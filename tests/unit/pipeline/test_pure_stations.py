@@ -2,24 +2,24 @@
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
 from strop.pipeline.aim import aim, build_profile
 from strop.pipeline.cases import SEEDS, full_plan, screening_plan
 from strop.pipeline.decide import decide
 from strop.pipeline.layouts import given_layout, made_layout, made_leaves
-from strop.pipeline.slots import ARENA_BYTES, MAX_SLOTS, Supply, slots_for
 from strop.records.candidate import Candidate, Origin, RecipeForm, SourceForm
 from strop.records.decision import Drop, Judgement, Keep, Repair
 from strop.records.evidence import Circumstance, Distribution
 from strop.records.graph import Capture, CapturedGraph, GraphNode
 from strop.records.measurement import Comparison, TimeDecision
-from strop.records.profile import Bound
+from strop.records.profile import Bound, DeviceKernel, KernelResources
 from strop.records.recipe import parse_recipe
-from strop.records.tensor import DType, TensorSpec
+from strop.records.target import Multiprocessor
+from strop.records.tensor import DType
 from strop.records.verdict import Failed, Inconclusive, Passed, Skipped, Verdict
 from strop.records.workload import Domain, DomainKind, Leaf
+from strop.stats.occupancy import with_occupancy
 from strop.wire.messages import KernelSample, ProfileReply
 from tests.unit.pipeline.scripted import CONDITIONS, DESCRIPTION, REQUEST, TARGET, description
 
@@ -138,55 +138,22 @@ def test_a_profile_names_what_no_kernel_accounts_for_and_aim_points_at_headroom(
     assert build_profile("w", TARGET, replace(reply, call_ns=0.0)).kernels[0].share == 0.0
 
 
-def test_a_round_is_long_enough_and_fits_into_memory():
-    assert slots_for(DESCRIPTION, TARGET, 1e3) == MAX_SLOTS
-    assert slots_for(DESCRIPTION, TARGET, 1e9) == 4
-    huge = description(inputs=(Leaf(path="x", tensor=TensorSpec(shape=(ARENA_BYTES // 12,), dtype=DType.FLOAT32)),))
-    assert slots_for(huge, TARGET, 1e3) == 2
-
-
-def leaf_of(path, dtype, kind=None, shape=(50,)):
-    domain = None if kind is None else Domain(kind=kind)
-    return Leaf(path=path, tensor=TensorSpec(shape=shape, dtype=dtype), domain=domain)
-
-
-def test_no_two_timed_calls_see_the_same_contents_and_values_keep_their_domain():
-    leaves = (
-        leaf_of("x", DType.FLOAT32),
-        leaf_of("p", DType.FLOAT64, DomainKind.DISTRIBUTION, (10, 5)),
-        leaf_of("z", DType.COMPLEX64),
-        leaf_of("half", DType.BFLOAT16, DomainKind.REAL),
-        leaf_of("token", DType.INT64, DomainKind.INTEGER),
-        leaf_of("order", DType.INT64, DomainKind.FIXED),
-        leaf_of("i", DType.INT64),
-        leaf_of("one", DType.FLOAT32, shape=()),
+def test_what_a_device_really_ran_is_told_with_its_occupancy():
+    taken = KernelResources(grid=(1000, 1, 1), block=(128, 1, 1), registers=24, shared_bytes=0)
+    ran = (
+        DeviceKernel(name="own", calls=1, time_ns=60.0, resources=taken),
+        DeviceKernel(name="copy", calls=1, time_ns=4.0),
     )
-    rows = np.random.default_rng(0).dirichlet(np.ones(5), (2, 10))
-    draws = [
-        {
-            "x": np.random.default_rng(number).permutation(np.arange(1, 51)).astype(np.float32),
-            "p": rows[number],
-            "z": np.full(50, 1 + number * 1j, np.complex64),
-            "half": np.arange(50, dtype=np.uint16),
-            "token": np.arange(50) * 2,
-            "order": np.arange(50),
-            "i": np.arange(50),
-            "one": np.float32(3),
-        }
-        for number in range(2)
-    ]
-    source = Supply(draws, leaves)
-    seen = [contents for _ in range(3) for contents in source.round(10)]
-    assert len({one["x"].tobytes() for one in seen}) == len({one["p"].tobytes() for one in seen}) == 30
-    assert all(one["x"].dtype == np.float32 and 1 <= one["x"].min() <= one["x"].max() <= 50 for one in seen)
-    assert not any(sorted(one["x"]) == sorted(draws[0]["x"]) for one in seen), "an old answer rearranged is no answer"
-    assert all(np.allclose(one["p"].sum(-1), 1) and (one["p"] >= 0).all() for one in seen)
-    assert all(sorted(one["half"]) == sorted(draws[0]["half"]) for one in seen)
-    assert all(sorted(one["token"]) == sorted(draws[0]["token"]) for one in seen)
-    assert len({one["token"].tobytes() for one in seen}) > 10
-    assert all((one["order"] == draws[0]["order"]).all() and (one["i"] == draws[0]["i"]).all() for one in seen)
-    assert all(one["one"] == 3 for one in seen)
-    assert all(one["z"].dtype == np.complex64 and (one["z"].imag >= 0).all() for one in seen)
+    sample = KernelSample(
+        name="k", language="triton", nodes=("a",), calls=1, time_ns=64.0, moved_bytes=64, work_flop=0, graph_id="g",
+        launched=ran,
+    )  # fmt: skip
+    reply = ProfileReply(call_ns=100.0, kernels=(sample,), notes=())
+    hopper = Multiprocessor(count=132, threads=2048, blocks=32, registers=65536, shared_bytes=233472)
+    own, copy = build_profile("w", replace(TARGET, multiprocessor=hopper), reply).kernels[0].launched
+    assert own == replace(ran[0], resources=with_occupancy(taken, hopper)) and own.resources.occupancy_ratio == 1.0
+    assert copy == ran[1]
+    assert build_profile("w", TARGET, reply).kernels[0].launched == ran
 
 
 def test_the_first_redraw_of_parameters_meets_the_first_cases_inputs():
@@ -194,3 +161,54 @@ def test_the_first_redraw_of_parameters_meets_the_first_cases_inputs():
     first = plan.values[0]
     assert (plan.parameters[0].index, plan.parameters[0].distribution) == (first.index, first.distribution)
     assert plan.parameters[1].index not in {case.index for case in plan.values}
+
+
+def test_a_profile_says_how_much_of_a_multiprocessor_a_launch_takes():
+    taken = KernelResources(grid=(8, 1, 1), block=(128, 1, 1), registers=168, shared_bytes=0)
+    launched = tuple(
+        DeviceKernel(name=name, calls=1, time_ns=400.0, library="", resources=each)
+        for name, each in (("triton_poi_0", taken), ("Memset (Device)", None))
+    )
+    sample = KernelSample(
+        name="triton_poi_0",
+        language="triton",
+        nodes=(),
+        calls=1,
+        time_ns=800.0,
+        moved_bytes=640,
+        work_flop=0,
+        launched=launched,
+    )
+    limits = Multiprocessor(count=4, threads=2048, blocks=32, registers=65536, shared_bytes=1 << 17)
+    reply = ProfileReply(call_ns=1000.0, kernels=(sample,))
+    (kernel,) = build_profile("w", replace(TARGET, multiprocessor=limits), reply).kernels
+    assert kernel.resources.occupancy_ratio == 12 / 64 and kernel.resources.limited_by == "registers"
+    assert kernel.launched[1] == launched[1]
+    assert kernel.diagnosis.startswith("moves 800 MB/s, 80 % of what a copy reaches; 168 registers a thread")
+
+
+def test_products_of_rounded_operands_have_the_faster_ceiling():
+    rates = (("float32", 1e9), ("tf32", 8e9), ("bfloat16", 16e9))
+    target = replace(TARGET, ceilings=replace(TARGET.ceilings, product_flop_per_s=rates))
+
+    def floor_ns(name, flop, dtype="float32", on=target):
+        launched = (DeviceKernel(name=name, calls=1, time_ns=1000.0),)
+        sample = KernelSample(
+            name="extern_kernels.convolution",
+            language="library",
+            nodes=(),
+            calls=1,
+            time_ns=1000.0,
+            moved_bytes=0,
+            work_flop=flop,
+            dtype=dtype,
+            launched=launched,
+        )
+        return build_profile("w", on, ProfileReply(call_ns=1000.0, kernels=(sample,))).kernels[0].floor_ns
+
+    assert floor_ns("ampere_sgemm_128x64_tn", 800) == pytest.approx(800.0)
+    assert floor_ns("sm90_xmma_fprop_implicit_gemm_f32f32_tf32f32_f32", 800) == pytest.approx(100.0)
+    assert floor_ns("void cutlass::Kernel2<cutlass_80_tensorop_s1688gemm_128x128>(P)", 800) == pytest.approx(100.0)
+    assert floor_ns("nvjet_unknown", 4000) == pytest.approx(500.0)
+    assert floor_ns("sm90_tf32", 800, "bfloat16") == pytest.approx(50.0)
+    assert floor_ns("sm90_tf32", 800, on=TARGET) == pytest.approx(800.0)

@@ -119,5 +119,53 @@ def test_arguments_say_what_a_kernel_touches():
     assert found == {"cpp_fused_0": [16 * 3 * 4 + 3 * 8 + 48 * 2, None], "cpp_fused_1": [2 * 48 * 4 + 8]}
 
 
+TRITON_WRAPPER = """
+class Runner:
+    def call(self, args):
+        arg0_1, arg1_1 = args
+        assert_size_stride(arg0_1, (16, 3), (3, 1))
+        with torch.cuda._DeviceGuard(0):
+            buf0 = empty_strided_cuda((16, 3), (3, 1), torch.bfloat16)
+            stream0 = get_raw_stream(0)
+            triton_poi_fused_0.run(arg0_1, buf0, 48, stream=stream0)
+            buf1 = extern_kernels.convolution(buf0, arg1_1, stride=(1, 1))
+            assert_size_stride(buf1, (8, ), (1, ))
+            buf2 = buf1; del buf1  # reuse
+            triton_red_fused_1.run(buf2, buf0, 8, 6, stream=stream0)
+            triton_red_fused_1.run(buf2, unknown, 8, 6, stream=stream0)
+            triton_other.run(buf2, 8, stream=stream0)
+        return (buf2, )
+"""
+TRITON_SOURCES = {
+    "triton_poi_fused_0": """
+@triton_heuristics.pointwise(
+    size_hints={'x': 64},
+    triton_meta={'signature': {'in_ptr0': '*fp32', 'out_ptr0': '*bf16', 'xnumel': 'i32', 'XBLOCK': 'constexpr'},
+                 'device': DeviceProperties(type='cuda', index=0), 'constants': {}},
+)
+@triton.jit
+def triton_poi_fused_0(in_ptr0, out_ptr0, xnumel, XBLOCK : tl.constexpr):
+    xnumel = 48
+""",
+    "triton_red_fused_1": """
+@triton_heuristics.reduction(triton_meta={'signature': {'in_out_ptr0': '*fp32', 'in_ptr0': '*bf16', 'xnumel': 'i32',
+    'r0_numel': 'i32', 'XBLOCK': 'constexpr', 'R0_BLOCK': 'constexpr'}})
+@triton.jit
+def triton_red_fused_1(in_out_ptr0, in_ptr0, xnumel, r0_numel, XBLOCK : tl.constexpr, R0_BLOCK : tl.constexpr):
+    pass
+""",
+    "triton_other": "not python at all",
+}
+
+
+def test_arguments_of_triton_kernels_are_read_as_well():
+    found = kernel_bytes(TRITON_WRAPPER, TRITON_SOURCES)
+    assert found == {
+        "triton_poi_fused_0": [16 * 3 * (4 + 2)],
+        "triton_red_fused_1": [2 * 8 * 4 + 48 * 2, None],
+        "triton_other": [None],
+    }
+
+
 def test_a_wrapper_that_is_not_python_says_nothing():
     assert kernel_bytes("int main() {}", SOURCES) == {}

@@ -21,7 +21,7 @@ from strop.records.event import (
 )
 from strop.records.graph import Capture, CapturedGraph, KernelKind, Region
 from strop.records.opportunity import Decline, Legality, Opportunity, Proposal
-from strop.records.profile import Bound, KernelProfile, Profile
+from strop.records.profile import Bound, DeviceKernel, KernelCounters, KernelProfile, KernelResources, Profile
 from strop.records.recipe import Step
 from strop.records.workload import Description
 from tests.unit.supervisor.makers import WORKLOAD, candidate, decide, judgement, keep, started
@@ -59,6 +59,28 @@ PRODUCT = KernelProfile(
 )
 LIGHTER = replace(PRODUCT, nodes=("mm_1",), time_ns=50_000.0, share=0.05, floor_ns=45_000.0, launch="buf1, out=buf2")
 UNSEEN = replace(KERNEL, name="cpp_fused_tanh_1", nodes=("tanh",), calls=0, time_ns=0.0, share=0.0)
+TAKEN = KernelResources(
+    grid=(66, 1, 1),
+    block=(128, 1, 1),
+    registers=168,
+    shared_bytes=4096,
+    spilled_registers=0,
+    stages=3,
+    occupancy_ratio=0.1875,
+    limited_by="registers",
+    waves=0.5,
+)
+COUNTED = KernelCounters(memory_ratio=0.8, compute_ratio=0.2, dram_bytes=4e6, rules=("Use fewer registers.",))
+ON_DEVICE = replace(
+    PRODUCT,
+    launched=(
+        DeviceKernel(
+            name="nvjet_tst_128", calls=1, time_ns=90_000.0, library="cuBLAS", resources=TAKEN, counters=COUNTED
+        ),
+        DeviceKernel(name="Memset (Device)", calls=2, time_ns=10_000.0, library="the driver"),
+    ),
+    diagnosis="counted: memory busy 80 %",
+)
 KERNELS = (KERNEL, PRODUCT, LIGHTER, UNSEEN)
 REGION = Region(graph_id="g", nodes=("relu", "add"))
 

@@ -161,6 +161,19 @@ def test_a_kernel_shows_what_the_compiler_made():
     assert jsons.profile_json(told(stories.events(stories.happy())))["kernels"][0] == made
 
 
+def test_a_kernel_shows_what_it_ran_on_a_device():
+    shown = jsons.compiled_json(stories.ON_DEVICE)
+    assert (shown["library"], shown["diagnosis"]) == ("cuBLAS", "counted: memory busy 80 %")
+    product, fill = shown["launched"]
+    assert (product["name"], product["calls"], product["library"]) == ("nvjet_tst_128", 1, "cuBLAS")
+    assert product["resources"]["grid"] == (66, 1, 1) and product["resources"]["limited_by"] == "registers"
+    assert product["counters"]["memory_ratio"] == 0.8 and product["counters"]["l2_hit_ratio"] is None
+    assert (fill["resources"], fill["counters"]) == (None, None)
+    json.loads(jsons.text(shown))
+    host = jsons.compiled_json(stories.KERNEL)
+    assert (host["launched"], host["library"], host["diagnosis"]) == ([], None, None)
+
+
 def test_a_profile_names_the_ceilings_of_its_target():
     ceilings = TARGET.ceilings
     assert jsons.profile_json(told(stories.events(stories.happy())))["machine"] == {

@@ -213,6 +213,22 @@ def test_a_kernel_is_shown_with_its_source_loops_and_arguments():
     assert "left no range" in printed(kernel_report(stories.UNSEEN))
 
 
+def test_a_kernel_is_shown_with_what_it_ran_on_a_device():
+    text = printed(kernel_report(stories.ON_DEVICE))
+    for part in (
+        "extern call, cuBLAS",
+        "compute: counted: memory busy 80 %",
+        "nvjet_tst_128    90 µs in 1 launch; cuBLAS; 66 blocks of 128 threads, 168 registers, 4.1 kB shared,",
+        "no spills, 3 stages, occupancy 18.8 % limited by registers",
+        "Memset (Device)  10 µs in 2 launches; the driver",
+        "memory        80.0 %",
+        "memory moves  4 MB",
+        "advice        Use fewer registers.",
+    ):
+        assert part in text
+    assert sentences.kind_text(replace(stories.ON_DEVICE, kind=None, language="device")) == "device kernel"
+
+
 def test_plain_lines_tell_what_is_tried_and_why_it_is_dropped():
     console = Console(file=io.StringIO(), width=200, color_system=None)
     with LiveView(console, clock_s=lambda: 5.0) as view:

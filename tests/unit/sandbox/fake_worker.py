@@ -10,13 +10,13 @@ import sys
 import time
 from pathlib import Path
 
-import numpy as np
+import torch
 
 from strop.records.evidence import Stage
 from strop.wire import messages as say
-from strop.wire.arrays import views
 from strop.wire.codec import decode, encode
 from strop.wire.frames import GO, Frame, FrameKind, PipeClosed, read_frame, write_frame
+from strop.wire.tensors import views
 
 HERE = {}
 
@@ -54,7 +54,7 @@ def fill_one_file():
 def eat_memory():
     hoard = []
     while True:
-        hoard.append(np.ones(1 << 21))
+        hoard.append(torch.ones(1 << 21, dtype=torch.float64))
         time.sleep(0.002)
 
 
@@ -156,11 +156,21 @@ def fail():
     raise RuntimeError("no good\x1b[31m")
 
 
+def fail_on_device():
+    raise RuntimeError("CUDA error: an illegal memory access was encountered")
+
+
+def fail_for_memory():
+    raise RuntimeError("CUDA out of memory.")
+
+
+KINDS = {"fail_on_device": "device", "fail_for_memory": "memory"}
 DEEDS = {
     each.__name__: each
     for each in [
         *(hang, leave, crash, flood, fill_disk, fill_one_file, eat_memory, eat_shared_memory, bomb, daemon),
         *(garbage, wrong_json, wrong_reply, half_a_frame, close_pipe, truncate, seal, speak, print_environment, fail),
+        *(fail_on_device, fail_for_memory),
         *(answer_twice, orphan_then_kill_keeper),
     ]
 } | {"bare_daemon": daemon, "nothing": lambda: None}
@@ -172,7 +182,12 @@ def do_deed(request):
         DEEDS[HERE["deed"]]()
     except (RuntimeError, OSError) as error:
         return say.Raised(
-            stage=Stage.POLICY, who="candidate", error=type(error).__name__, detail=str(error), trace="the trace"
+            stage=Stage.POLICY,
+            who="candidate",
+            error=type(error).__name__,
+            detail=str(error),
+            trace="the trace",
+            kind=KINDS.get(HERE["deed"], "raised"),
         )
     return None if HERE["deed"].startswith("wrong") else say.Loaded(notes=("nothing done",))
 
@@ -180,7 +195,7 @@ def do_deed(request):
 def lend(request):
     for name in ("given", "made"):
         layout = getattr(request, name)
-        HERE[f"{name}_map"] = (np.frombuffer(mmap.mmap(HERE[name], layout.total_bytes), np.uint8), layout)
+        HERE[f"{name}_map"] = (torch.frombuffer(mmap.mmap(HERE[name], layout.total_bytes), dtype=torch.uint8), layout)
     return say.Done()
 
 
@@ -189,7 +204,7 @@ def run(slot):
     given, made = (views(*HERE[f"{name}_map"], slot) for name in ("given", "made"))
     for path, result in made.items():
         if path in given:
-            result[...] = given[path] * 2
+            result.copy_(given[path] * 2)
 
 
 def answer(request):

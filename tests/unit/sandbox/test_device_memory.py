@@ -1,28 +1,36 @@
-"""Arenas whose tensors lie on a device: this side and the twin there are kept in step, and no copy is made in vain."""
+"""Arenas whose tensors lie on a device: both sides see the same memory, and it is given back when its time has come."""
 
-import numpy as np
 import pytest
+import torch
 
 from strop.records.tensor import DType, TensorSpec
 from strop.records.workload import Leaf
+from strop.sandbox import arena as arenas
 from strop.sandbox import device_memory
 from strop.sandbox.arena import Arena, ArenaSpoiled
-from strop.wire.arrays import views
+from strop.sandbox.device_memory import DeviceMemory, is_on_device
 from strop.wire.layout import plan_layout
-from tests.unit.sandbox.fake_driver import FakeDriver
+from strop.wire.tensors import views
+from tests.unit.sandbox.fake_driver import RELEASED, FakeDriver
+from tests.unit.wire.guards import guard_mask
 
 
 def leaf(path, shape, device="cuda"):
     return Leaf(path=path, tensor=TensorSpec(shape=shape, dtype=DType.FLOAT32, device=device))
 
 
-LAYOUT = plan_layout([leaf("w", (8,))], [leaf("x", (4, 4))], 2)
+def layout_of(slots, device="cuda"):
+    return plan_layout([leaf("w", (8,), device)], [leaf("x", (4, 4), device)], slots)
+
+
+LAYOUT = layout_of(2)
 
 
 @pytest.fixture
 def driver(monkeypatch):
     fake = FakeDriver()
     monkeypatch.setattr(device_memory, "driver", fake)
+    monkeypatch.setattr(device_memory, "lent_tensor", fake.lent_tensor)
     return fake
 
 
@@ -37,78 +45,121 @@ def arena(driver):
 
 def there(driver, arena, slot):
     """The child's view of a slot."""
-    memory = np.frombuffer(driver.bytes_of(arena.handle), np.uint8)
-    return views(memory, LAYOUT, slot)
+    return views(driver.bytes_of(arena.handle), arena.layout, slot)
 
 
-def test_what_is_on_the_host_needs_no_twin(driver):
+def test_what_is_on_the_host_needs_no_device(driver):
     arena = Arena("test")
-    arena.resize(plan_layout([leaf("w", (8,), "cpu")], [], 1))
+    arena.resize(layout_of(1, "cpu"))
+    assert not is_on_device(arena.layout) and is_on_device(LAYOUT)
     assert arena.handle == b"" and driver.held == {}
-    arena.push()
-    arena.ran()
-    assert driver.copied == []
     arena.close()
 
 
-def test_what_is_written_here_is_there_before_the_child_runs(driver, arena):
-    arena.write(1, {"x": np.full((4, 4), 3.0, np.float32)})
-    arena.push()
+def test_what_is_written_here_is_what_the_child_sees(driver, arena):
+    arena.write(1, {"x": torch.full((4, 4), 3.0)})
+    arena.write(None, {"w": torch.arange(8.0)})
     assert (there(driver, arena, 1)["x"] == 3.0).all()
+    assert there(driver, arena, None)["w"].tolist() == list(range(8))
+    assert (there(driver, arena, 0)["x"] != 3.0).all()
 
 
 def test_what_the_child_wrote_is_seen_here(driver, arena):
-    arena.push()
-    there(driver, arena, 0)["x"][...] = 7.0
-    arena.ran()
+    there(driver, arena, 0)["x"].fill_(7.0)
     assert (arena.views(0)["x"] == 7.0).all()
     assert (views(arena.snapshot(), LAYOUT, 0)["x"] == 7.0).all()
 
 
-def test_an_area_is_moved_only_where_it_changed(driver, arena):
-    arena.push()
-    driver.copied.clear()
-    arena.push()
-    assert driver.copied == []
-    arena.write(0, {"x": np.zeros((4, 4), np.float32)})
-    arena.push()
-    assert driver.copied == [("in", LAYOUT.slot_bytes)]
-    driver.copied.clear()
-    arena.ran()
-    arena.write(0, {"x": np.ones((4, 4), np.float32)})
-    assert driver.copied == [], "what is overwritten need not be read first"
-    arena.views(1)
-    arena.views(1)
-    assert driver.copied == [("out", LAYOUT.slot_bytes)]
-
-
 def test_poison_and_guards_hold_there_too(driver, arena):
     arena.poison([0, 1])
-    arena.push()
-    arena.ran()
+    assert torch.isnan(there(driver, arena, 0)["x"]).all()
     assert arena.unwritten(0) == {"x": 16} and arena.guards_intact()
-    there(driver, arena, 0)["x"][...] = 1.0
-    arena.ran()
-    assert arena.unwritten(0) == {"x": 0} and arena.unwritten(1) == {"x": 16}
-    np.frombuffer(driver.bytes_of(arena.handle), np.uint8)[LAYOUT.slot_start(1)] ^= 255
-    assert not arena.guards_intact(of=arena.snapshot())
+    there(driver, arena, 0)["x"][1:] = 1.0
+    assert arena.unwritten(0) == {"x": 4} and arena.unwritten(1) == {"x": 16}
+    memory = driver.bytes_of(arena.handle)
+    for where in guard_mask(LAYOUT).nonzero().view(-1)[::41]:
+        memory[where] ^= 255
+        assert not arena.guards_intact() and not arena.guards_intact(of=arena.snapshot())
+        memory[where] ^= 255
+    assert arena.guards_intact()
 
 
 def test_the_copy_of_the_clock_stays_what_it_was(driver, arena):
-    arena.push()
-    there(driver, arena, 0)["x"][...] = 5.0
+    there(driver, arena, 0)["x"].fill_(5.0)
     arena.prepare_stop()
-    driver.copied.clear()
     arena.stop()
-    assert driver.copied == [("aside", LAYOUT.total_bytes)], "the clock pays for a copy on the device alone"
-    there(driver, arena, 0)["x"][...] = 6.0
+    first = arena.stopped()
+    there(driver, arena, 0)["x"].fill_(6.0)
     assert (views(arena.stopped(), LAYOUT, 0)["x"] == 5.0).all()
+    assert torch.equal(arena.stopped()[guard_mask(LAYOUT)], arena.bytes[guard_mask(LAYOUT)])
+    arena.prepare_stop()
+    arena.stop()
+    assert (views(arena.stopped(), LAYOUT, 0)["x"] == 6.0).all()
+    assert arena.stopped() is first, "memory is taken before the clock starts, once"
 
 
-def test_growing_lends_new_memory_and_gives_the_old_back(driver, arena):
-    before = arena.handle
-    arena.resize(plan_layout([leaf("w", (8,))], [leaf("x", (4, 4))], 5))
-    assert arena.handle != before and len(driver.held) == 1
+def test_the_copy_of_the_clock_grows_with_the_arena(driver, arena):
+    arena.prepare_stop()
+    arena.resize(layout_of(5))
+    there(driver, arena, 4)["x"].fill_(5.0)
+    arena.prepare_stop()
+    arena.stop()
+    assert (views(arena.stopped(), arena.layout, 4)["x"] == 5.0).all()
+
+
+def test_growing_lends_new_memory_and_the_old_lives_until_the_child_has_let_go(driver, arena):
+    arena.write(0, {"x": torch.full((4, 4), 3.0)})
+    before, old = arena.handle, arena.views(0)["x"]
+    arena.resize(layout_of(5))
+    assert arena.handle != before and len(driver.held) == 2
+    assert (old == 3.0).all() and arena.guards_intact()
+    assert arena.bytes.numel() == layout_of(5).total_bytes
+    arena.release_former()
+    assert list(driver.held) == [driver.handles[arena.handle]]
+    assert (old.contiguous().view(torch.uint8) == RELEASED).all()
+    arena.release_former()
+    arena.poison([4])
+    assert torch.isnan(there(driver, arena, 4)["x"]).all()
+
+
+def test_growing_twice_before_the_child_has_let_go(driver, arena):
+    for slots in (5, 9):
+        arena.resize(layout_of(slots))
+    assert len(driver.held) == 3
+    arena.release_former()
+    assert list(driver.held) == [driver.handles[arena.handle]]
+
+
+def test_shrinking_keeps_the_memory_and_renews_the_guards(driver, arena):
+    handle = arena.handle
+    arena.resize(layout_of(1))
+    assert arena.handle == handle and len(driver.held) == 1
+    assert arena.bytes.numel() == layout_of(1).total_bytes
+    assert arena.guards_intact() and arena.snapshot().shape == arena.bytes.shape
+    arena.poison([0])
+    assert torch.isnan(there(driver, arena, 0)["x"]).all()
+    arena.resize(LAYOUT)
+    assert arena.handle == handle, "what was had once is enough again"
+
+
+def test_memory_is_parted_with_only_when_its_work_is_done(driver, arena, monkeypatch):
+    seen = []
+    monkeypatch.setattr(arenas, "synchronise", lambda device: seen.append((device, len(driver.held))))
+    arena.settle()
+    assert seen == [("cpu", 1)], "told apart by where the bytes lie"
+    arena.resize(layout_of(5))
+    assert seen[1:] == [("cpu", 1)]
+    seen.clear()
+    arena.prepare_stop()
+    arena.stop()
+    assert seen == [("cpu", 2)], "the clock stops when the copy is there"
+
+
+def test_from_the_device_to_the_host(driver, arena):
+    arena.resize(layout_of(2, "cpu"))
+    assert arena.handle == b"" and len(driver.held) == 1
+    arena.release_former()
+    assert driver.held == {} and arena.guards_intact()
 
 
 def test_a_device_that_is_full_is_said(driver):
@@ -116,4 +167,24 @@ def test_a_device_that_is_full_is_said(driver):
     arena = Arena("test")
     with pytest.raises(ArenaSpoiled, match="CUDA_ERROR_OUT_OF_MEMORY"):
         arena.resize(LAYOUT)
+    assert arena.handle == b""
     arena.close()
+
+
+def test_what_could_not_grow_gives_back_what_it_had(driver, arena):
+    driver.limit_bytes = LAYOUT.total_bytes + 10
+    with pytest.raises(ArenaSpoiled, match="CUDA_ERROR_OUT_OF_MEMORY"):
+        arena.resize(layout_of(5))
+    arena.release_former()
+    assert driver.held == {}
+    driver.limit_bytes = 1 << 30
+    arena.resize(layout_of(5))
+    assert arena.guards_intact() and len(driver.held) == 1
+
+
+def test_memory_is_given_back_once(driver):
+    memory = DeviceMemory(100)
+    assert memory.bytes.shape == (100,) and memory.bytes.dtype is torch.uint8
+    memory.close()
+    memory.close()
+    assert driver.held == {}

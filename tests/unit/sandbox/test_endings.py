@@ -41,6 +41,8 @@ def fault(child, request, answer=say.Loaded, timeout_s=20.0):
         ("close_pipe", CrashKind.PROTOCOL, "closed its pipe"),
         ("orphan_then_kill_keeper", CrashKind.SIGNAL, "its keeper was killed"),
         ("fail", CrashKind.RAISED, "no good"),
+        ("fail_on_device", CrashKind.DEVICE, "illegal memory access"),
+        ("fail_for_memory", CrashKind.MEMORY, "out of memory"),
     ],
 )
 def test_every_ending_has_its_word(child, deed, kind, words):
@@ -50,6 +52,17 @@ def test_every_ending_has_its_word(child, deed, kind, words):
         words = words if words in evidence.detail else "quota"
     assert (evidence.kind, words in evidence.detail) == (kind, True), evidence
     assert evidence.stage is Stage.BUILD
+
+
+def test_a_process_that_the_device_refuses_is_ended_and_its_fault_stays(child):
+    first = fault(child, load("fail_on_device"))
+    assert not descendants(child._process._keeper.pid)
+    assert fault(child, load("speak")) == first
+
+
+def test_a_process_whose_memory_ran_out_may_go_on(child):
+    fault(child, load("fail_for_memory"))
+    assert child.ask(load("speak"), say.Loaded, 20.0)
 
 
 def test_a_child_that_hangs_is_ended_at_its_deadline(child):

@@ -5,8 +5,8 @@ import sys
 import threading
 import time
 
-import numpy as np
 import pytest
+import torch
 
 from strop.errors import ChildFault, StoreError
 from strop.records.evidence import CrashKind, Stage
@@ -19,6 +19,7 @@ from strop.settings import Settings
 from strop.wire import messages as say
 from strop.wire.layout import plan_layout
 from strop.wire.messages import ChildRole
+from strop.wire.tensors import views
 from tests.unit.sandbox.walls import load, make_wall
 
 X = Leaf(path="x", tensor=TensorSpec(shape=(16, 3), dtype=DType.FLOAT32))
@@ -27,9 +28,9 @@ EXTRA = Leaf(path="y", tensor=TensorSpec(shape=(5,), dtype=DType.FLOAT32))
 
 def lend(child, slots=3, made=(X,)):
     child.map(plan_layout([], [X], slots), plan_layout([], list(made), slots))
-    rng = np.random.default_rng(0)
+    generator = torch.Generator().manual_seed(0)
     for slot in range(slots):
-        child.given.views(slot)["x"][...] = rng.normal(size=(16, 3))
+        child.given.write(slot, {"x": torch.randn(16, 3, generator=generator)})
 
 
 def test_a_run_fills_what_was_lent(child):
@@ -38,7 +39,7 @@ def test_a_run_fills_what_was_lent(child):
     child.ask(say.Run(slot=1), say.Ran, 20)
     assert child.made.unwritten(1) == {"x": 0, "y": 5}
     assert child.made.unwritten(0) == {"x": 48, "y": 5}
-    assert np.array_equal(child.made.views(1)["x"], child.given.views(1)["x"] * 2)
+    assert torch.equal(child.made.views(1)["x"], child.given.views(1)["x"] * 2)
 
 
 def test_the_clock_covers_the_calls_and_the_copy(child):
@@ -48,9 +49,9 @@ def test_the_clock_covers_the_calls_and_the_copy(child):
     took_ns = child.time_calls(50, 20)
     assert 0 < took_ns < time.monotonic_ns() - before
     assert child.made.unwritten(2, child.stopped()) == {"x": 0}
-    child.made.views(0)["x"][...] = 0
-    assert np.array_equal(child.stopped()[child.made.layout.slot_start(0) :][256:260].view(np.float32)[0:1],
-                          child.given.views(0)["x"][0, :1] * 2)  # fmt: skip
+    child.made.views(0)["x"].zero_()
+    stopped = views(child.stopped(), child.made.layout, 0)["x"]
+    assert torch.equal(stopped, child.given.views(0)["x"] * 2)
     assert child.time_calls(20_000, 60) > took_ns
 
 
@@ -86,7 +87,7 @@ def test_a_child_cannot_take_the_memory_away(child, deed):
     child.made.poison(range(30))
     child.ask(say.Run(slot=29), say.Ran, 20)
     assert child.made.unwritten(29) == {"x": 0}
-    assert child.made.snapshot().size == child.made.layout.total_bytes
+    assert child.made.snapshot().numel() == child.made.layout.total_bytes
 
 
 def environment_of(child):
@@ -122,23 +123,23 @@ def test_the_environment_is_ours(tmp_path, monkeypatch):
 
 
 def test_spares_are_fresh_and_end_with_the_wall(tmp_path):
-    with make_wall(tmp_path, ahead=(ChildRole.CANDIDATE,)) as wall:
+    with make_wall(tmp_path, ahead={ChildRole.CANDIDATE: 1}) as wall:
         with wall.child(ChildRole.CANDIDATE) as first:
             first.ask(load("nothing"), say.Loaded, 20)
-            spare = wall._pool._spares[ChildRole.CANDIDATE]
+            (spare,) = wall._pool._spares[ChildRole.CANDIDATE]
         with wall.child(ChildRole.CANDIDATE) as second:
             assert second._process is spare
             assert second._process is not first._process
             second.ask(load("nothing"), say.Loaded, 20)
-        left = wall._pool._spares[ChildRole.CANDIDATE]
+        (left,) = wall._pool._spares[ChildRole.CANDIDATE]
         assert left not in (first._process, second._process)
     assert not marked(left.token)
 
 
 def test_a_dead_spare_is_replaced(tmp_path):
-    with make_wall(tmp_path, ahead=(ChildRole.CANDIDATE,)) as wall:
-        wall.prepare(ChildRole.REFERENCE)
-        spare = wall._pool._spares[ChildRole.REFERENCE]
+    with make_wall(tmp_path, ahead={ChildRole.REFERENCE: 1}) as wall:
+        wall.prepare()
+        (spare,) = wall._pool._spares[ChildRole.REFERENCE]
         spare.kill()
         assert spare.status.wait(5)
         with wall.child(ChildRole.REFERENCE) as child:
@@ -146,26 +147,42 @@ def test_a_dead_spare_is_replaced(tmp_path):
             child.ask(load("nothing"), say.Loaded, 20)
 
 
+def test_several_spares_are_used_in_the_order_in_which_they_were_started(tmp_path):
+    with make_wall(tmp_path, ahead={ChildRole.BASELINE: 2}) as wall:
+        wall.prepare()
+        first, second = wall._pool._spares[ChildRole.BASELINE]
+        first.kill()
+        assert first.status.wait(5)
+        with wall.child(ChildRole.BASELINE) as child:
+            assert child._process is second
+            assert len(wall._pool._spares[ChildRole.BASELINE]) == 2
+            child.ask(load("nothing"), say.Loaded, 20)
+        wall.prepare()
+        spares = [each for role in ChildRole for each in wall._pool._spares[role]]
+        assert len(spares) == 2, "no more than are kept"
+    assert not any(marked(spare.token) for spare in spares)
+
+
 def test_a_lease_starts_nothing_ahead_and_waits_for_what_warms_up(tmp_path):
-    with make_wall(tmp_path, ahead=(ChildRole.CANDIDATE,)) as wall:
-        wall.prepare(ChildRole.CANDIDATE)
-        with wall.device_lock("null"):
-            spare = wall._pool._spares[ChildRole.CANDIDATE]
+    with make_wall(tmp_path, ahead={ChildRole.CANDIDATE: 1}) as wall:
+        wall.prepare()
+        with wall.device_lock("null", still=True):
+            (spare,) = wall._pool._spares[ChildRole.CANDIDATE]
             began = time.monotonic()
             child = wall._pool.take(ChildRole.CANDIDATE)
             assert child is spare
-            assert not wall._pool._spares
+            assert not wall._pool._spares[ChildRole.CANDIDATE]
             child.end()
             assert time.monotonic() - began < 5
         with wall.child(ChildRole.CANDIDATE):
-            assert wall._pool._spares
+            assert wall._pool._spares[ChildRole.CANDIDATE]
 
 
 def test_the_lock_excludes_other_processes_and_counts_its_time(tmp_path):
     with make_wall(tmp_path) as wall:
         script = "import fcntl, sys\nfile = open(sys.argv[1], 'w')\nfcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)\n"
         command = [sys.executable, "-c", script, str(tmp_path / "home" / "locks" / "null_0.lock")]
-        with wall.device_lock("null:0"), wall.device_lock("null:0"):
+        with wall.device_lock("null:0", still=True), wall.device_lock("null:0", still=True):
             time.sleep(0.2)
             assert subprocess.run(command, capture_output=True, check=False).returncode != 0
         held_s = wall.held_s("null:0")
@@ -179,11 +196,11 @@ def test_the_lock_excludes_other_walls(tmp_path):
     order = []
 
     def second():
-        with make_wall(tmp_path) as wall, wall.device_lock("null"):
+        with make_wall(tmp_path) as wall, wall.device_lock("null", still=True):
             order.append("second")
 
     with make_wall(tmp_path) as wall:
-        with wall.device_lock("null"):
+        with wall.device_lock("null", still=True):
             thread = threading.Thread(target=second)
             thread.start()
             time.sleep(0.2)
@@ -194,7 +211,11 @@ def test_the_lock_excludes_other_walls(tmp_path):
 
 def test_a_lock_that_cannot_be_made_says_what_to_do(tmp_path):
     (tmp_path / "home").write_text("a file")
-    with make_wall(tmp_path) as wall, pytest.raises(StoreError, match="STROP_HOME"), wall.device_lock("null"):
+    with (
+        make_wall(tmp_path) as wall,
+        pytest.raises(StoreError, match="STROP_HOME"),
+        wall.device_lock("null", still=True),
+    ):
         pass
 
 

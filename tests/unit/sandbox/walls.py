@@ -33,4 +33,4 @@ def load(deed):
 
 
 def make_wall(folder, limits=LIMITS, command=fake_command, **more):
-    return LocalWall(Settings(home=folder / "home"), limits, ahead=more.pop("ahead", ()), command=command, **more)
+    return LocalWall(Settings(home=folder / "home"), limits, ahead=more.pop("ahead", {}), command=command, **more)

@@ -23,6 +23,7 @@ class World:
     forbid: frozenset = frozenset()
     seed: int = 0
     worth_ns: float = BASELINE_NS * 0.01
+    base: list = field(default_factory=list)
     judged: list[Candidate] = field(default_factory=list)
 
     def brief(self) -> Brief:
@@ -34,6 +35,7 @@ class World:
             forbid=self.forbid,
             worth_ns=self.worth_ns,
             seed=self.seed,
+            base=tuple(Entry(proposal=each, origin=each.origin) for each in self.base),
         )
 
     def answer(self, what: Candidate) -> Decision:

@@ -50,7 +50,8 @@ def test_no_gain_beyond_the_headroom_unless_the_floor_moves():
     assert gain(("a",), Legality.WORK_REMOVED) == 450_000
     assert gain(("a",), Legality.WORK_REMOVED, 800_000) == 500_000
     assert gain(("a", "b"), Legality.BIT_EXACT) == 450_000
-    assert gain((), Legality.BIT_EXACT, 2e6) == 900_000
+    assert gain((), Legality.REASSOCIATED, 2e6) == 900_000
+    assert gain((), Legality.BIT_EXACT, 2e6) == pytest.approx(100_000)
     assert gain(("b",), Legality.BIT_EXACT) == 400_000
     assert gain(("elsewhere",), Legality.BIT_EXACT) == pytest.approx(100_000)
     assert gain(("a",), Legality.BIT_EXACT, -7) == -7
@@ -73,6 +74,17 @@ def test_what_changes_the_work_is_tried_at_the_ceiling_too():
         proposal("less", 500_000, nodes=("a",), legality=(Legality.WORK_REMOVED,)),
     ]
     assert recipes(explore(ITEM, world(proposals, always(0.95), ops))) == ["less"]
+
+
+def test_every_recipe_stands_on_what_the_baseline_does():
+    graph = proposal("graph", 90_000, nodes=(), legality=(Legality.BIT_EXACT,), origin=Origin.COMPILER)
+    proposals = [proposal("fast", 300_000, nodes=("a",)), proposal("slow", 200_000, nodes=("b",)), graph]
+    factors = product({"fast": 1.3, "slow": 1.2, "graph": 1.0})
+    told = explore(ITEM, world(proposals, factors, base=[graph]))
+    assert recipes(told) == ["fast ; graph", "slow ; graph", "fast ; slow ; graph"]
+    origins = {str(recipe_of(what)): what.origin for what, _ in told}
+    assert origins["fast ; graph"] is Origin.CATALOGUE
+    assert told[0][0].legality == (Legality.BIT_EXACT, Legality.REASSOCIATED)
 
 
 def test_joined_recipes_say_where_they_come_from():

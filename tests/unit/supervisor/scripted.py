@@ -1,6 +1,7 @@
 """Stations without torch, processes or clocks: a table says what becomes of each recipe, a list what was asked for."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from strop.records.event import (
@@ -8,6 +9,7 @@ from strop.records.event import (
     BaselinesMeasured,
     Captured,
     CatalogueAsked,
+    Challenged,
     Described,
     Event,
     Profiled,
@@ -15,7 +17,16 @@ from strop.records.event import (
 from strop.records.graph import Capture
 from strop.records.profile import Profile
 from strop.records.workload import Description
-from tests.unit.supervisor.makers import BASELINE_NS, WORKLOAD, decide, judgement, opportunity, proposal, recipe_of
+from tests.unit.supervisor.makers import (
+    BASELINE_NS,
+    WORKLOAD,
+    comparison,
+    decide,
+    judgement,
+    opportunity,
+    proposal,
+    recipe_of,
+)
 
 SURVEY = ("describe", "admit", "capture", "baselines", "profile", "catalogue")
 PROPOSALS = (proposal("fold", 300_000.0), proposal("fuse", 200_000.0), proposal("wrong", 100_000.0))
@@ -25,15 +36,23 @@ OUTCOMES = {"fold": 1.5, "fuse": 1.3, "wrong": "matches_reference", "fold ; fuse
 class ScriptedStations:
     """``outcomes`` maps a recipe to its speedup or to the check that stops it, ``fresh`` to what confirming it finds.
 
+    ``rivals`` maps a recipe to its speedup over a challenging mode, or to why there is none.
     ``hook`` is called with the name of each station, ``judge c`` for a candidate, before it answers; it may raise.
     ``diary`` is a file that gets one line for each judgement begun, so that several processes share one count.
     """
 
     def __init__(
-        self, outcomes=None, fresh=None, proposals=PROPOSALS, hook: Callable[[str], None] | None = None, diary=None
+        self,
+        outcomes=None,
+        fresh=None,
+        proposals=PROPOSALS,
+        hook: Callable[[str], None] | None = None,
+        diary=None,
+        rivals=None,
     ):
         self.outcomes = OUTCOMES if outcomes is None else outcomes
         self.fresh = {} if fresh is None else fresh
+        self.rivals = {} if rivals is None else rivals
         self.proposals = tuple(proposals)
         self.hook = hook or (lambda what: None)
         self.diary = diary
@@ -94,6 +113,16 @@ class ScriptedStations:
 
     def decide(self, candidate, judgement):
         return decide(candidate, judgement)
+
+    def challenge(self, keep, mode):
+        recipe = str(recipe_of(keep.candidate))
+        self._ask(f"{mode} against {recipe}")
+        found = self.rivals.get(recipe, "did not finish in 60 s")
+        if isinstance(found, str):
+            return Challenged(mode=mode, candidate_id=keep.candidate.id, because=found)
+        timed = replace(comparison(found), baseline=mode, baseline_ns=BASELINE_NS / 2)
+        outdoes = found < keep.comparison.speedup
+        return Challenged(mode=mode, candidate_id=keep.candidate.id, comparison=timed, outdoes=outdoes)
 
     def device_seconds_s(self):
         return self.held_s

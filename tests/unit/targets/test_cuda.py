@@ -1,12 +1,16 @@
 """NVIDIA targets are found by the driver's word for the device, and everything about them is asked or measured."""
 
+import subprocess
+import sys
 from dataclasses import replace
 
 import pytest
+import torch
 
 from strop import wiring
-from strop.records.target import Ceilings
+from strop.records.target import Ceilings, Multiprocessor
 from strop.targets import SHELF, _cuda, _cuda_driver
+from strop.targets._devices import lent_tensor, synchronise
 from strop.wire.codec import decode, encode
 
 CEILINGS = Ceilings(copy_bytes_per_s=4e12, product_flop_per_s=(("float32", 5e13),), call_overhead_ns=2000.0)
@@ -17,6 +21,9 @@ H200 = _cuda_driver.Device(
     l2_bytes=60 << 20,
     multiprocessors=132,
     capability=(9, 0),
+    multiprocessor=Multiprocessor(
+        count=132, threads=2048, blocks=32, registers=65536, shared_bytes=233472, reserved_shared_bytes=1024
+    ),
 )
 NAMES = {
     "NVIDIA H200": "nvidia_h200",
@@ -58,6 +65,7 @@ def test_its_record_is_complete_and_crosses_the_wall(machine):
     machine(H200)
     target = SHELF.get("nvidia_h200").describe(CEILINGS, 1)
     assert decode(type(target), encode(target)) == target
+    assert target.multiprocessor == H200.multiprocessor
     assert (target.device, target.last_level_cache_bytes) == ("cuda", 60 << 20)
     assert "132 multiprocessors" in target.summary and "9.0" in target.summary
 
@@ -86,17 +94,49 @@ def test_ceilings_are_figures_of_this_world():
 
 
 @pytest.mark.gpu
-def test_memory_is_moved_there_and_back():
-    import numpy as np
-
-    source, back = np.arange(1000, dtype=np.uint8), np.zeros(1000, np.uint8)
+def test_memory_is_lent_as_a_tensor_whose_bytes_are_where_they_should_be():
     _cuda_driver.enter()
-    one, other = _cuda_driver.allocate(1000), _cuda_driver.allocate(1000)
-    _cuda_driver.to_device(one, source.ctypes.data, 1000)
-    _cuda_driver.within_device(other, one, 1000)
-    _cuda_driver.to_host(back.ctypes.data, other, 1000)
-    assert (back == source).all() and len(_cuda_driver.share(one)) == _cuda_driver.HANDLE_BYTES
-    for address in (one, other):
+    addresses = [_cuda_driver.allocate(1000) for _ in range(2)]
+    one, other = (lent_tensor(address, torch.uint8, 1000) for address in addresses)
+    assert [one.data_ptr(), other.data_ptr()] == addresses
+    one.copy_(torch.arange(1000).to(torch.uint8))
+    other.copy_(one)
+    assert torch.equal(other.cpu(), torch.arange(1000).to(torch.uint8))
+    assert lent_tensor(addresses[1] + 8, torch.uint8, 4).tolist() == [8, 9, 10, 11]
+    assert len(_cuda_driver.share(addresses[0])) == _cuda_driver.HANDLE_BYTES
+    synchronise("cuda")
+    del one, other
+    for address in addresses:
         _cuda_driver.release(address)
     with pytest.raises(_cuda_driver.CudaError, match="OUT_OF_MEMORY"):
         _cuda_driver.allocate(1 << 50)
+
+
+OTHER_PROCESS = """
+import sys
+import torch
+from strop.targets._devices import close_lent, lent_tensor, open_lent
+
+address = open_lent(bytes.fromhex(sys.argv[1]))
+memory = lent_tensor(address, torch.float32, 4)
+memory.mul_(2)
+print(memory.tolist())
+del memory
+close_lent(address)
+print(torch.ones(2, device="cuda").tolist())
+"""
+
+
+@pytest.mark.gpu
+def test_another_process_sees_the_same_memory_until_it_gives_it_back():
+    _cuda_driver.enter()
+    address = _cuda_driver.allocate(4096)
+    memory = lent_tensor(address, torch.float32, 4)
+    memory.copy_(torch.tensor([1.0, 2.0, 3.0, 4.0]))
+    synchronise("cuda")
+    command = [sys.executable, "-c", OTHER_PROCESS, _cuda_driver.share(address).hex()]
+    said = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+    assert said.stdout.splitlines() == ["[2.0, 4.0, 6.0, 8.0]", "[1.0, 1.0]"]
+    assert memory.tolist() == [2.0, 4.0, 6.0, 8.0]
+    del memory
+    _cuda_driver.release(address)

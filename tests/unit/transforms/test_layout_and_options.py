@@ -69,10 +69,18 @@ def test_options_are_for_the_device_and_for_graphs_that_can_use_them():
     graph = captured(Calls(lambda x: x * 2), (torch.randn(2, 4),)).module
     here = {str(each.step) for each in applications("inductor_options", graph)}
     there = {str(each.step) for each in applications("inductor_options", graph, WITHOUT_CPP)}
-    assert "inductor_options{set=cuda_graphs}" in there - here
+    assert "inductor_options{set=coordinate_descent}" in there - here
     assert "inductor_options{set=simdlen_256}" in here - there
-    assert "inductor_options{set=max_autotune}" not in here
+    assert "inductor_options{set=max_autotune}" not in here | there
     assert applications("inductor_options", graph, set="simdlen_256")[0].options == {"cpp.simdlen": 256}
+
+
+def test_layouts_are_offered_to_convolutions_alone():
+    product = captured(nn.Linear(4, 4), (torch.randn(2, 4),)).module
+    convolution = captured(nn.Conv2d(3, 4, 3), (torch.randn(2, 3, 9, 9),)).module
+    assert applications("inductor_options", product, WITHOUT_CPP, set="layout_as_given") == []
+    assert applications("inductor_options", convolution, WITHOUT_CPP, set="layout_as_given")
+    assert applications("inductor_options", product, WITHOUT_CPP, set="max_autotune")
 
 
 def test_an_option_compiles():

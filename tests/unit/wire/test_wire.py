@@ -2,15 +2,14 @@
 
 import os
 
-import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from strop.records.evidence import Circumstance
 from strop.records.tensor import DType, Symbol, TensorSpec
 from strop.records.workload import Leaf
-from strop.wire.arrays import as_float64, guard_mask, view, views
 from strop.wire.codec import CodecError, decode, encode
 from strop.wire.frames import (
     HEADER,
@@ -27,6 +26,8 @@ from strop.wire.frames import (
 )
 from strop.wire.layout import GUARD_BYTES, extent_bytes, plan_layout
 from strop.wire.messages import Done, ReplyMessage, RequestMessage, Run
+from strop.wire.tensors import bits, known_dtype, real, same_bits, shaped, sizes, steps, torch_dtype, view, views
+from tests.unit.wire.guards import guard_mask
 
 shapes = st.lists(st.integers(0, 5), max_size=4).map(tuple)
 leaves = st.lists(
@@ -37,24 +38,25 @@ leaves = st.lists(
 @given(leaves, leaves, st.integers(1, 4))
 def test_tensors_of_an_arena_never_touch_and_guards_cover_the_rest(fixed, slot, slots):
     layout = plan_layout(fixed, slot, slots)
-    owner = np.zeros(layout.total_bytes, dtype=np.uint8)
+    owner = torch.zeros(layout.total_bytes, dtype=torch.uint8)
     for place in [None, *range(slots)]:
         for span, start in layout.placed(place):
             assert start % 8 == 0 and start >= GUARD_BYTES
             owner[start : start + span.extent_bytes] += 1
             owner[start - GUARD_BYTES : start] += 0
-    assert owner.max(initial=0) <= 1
-    assert np.array_equal(guard_mask(layout), owner == 0)
+    assert owner.max() <= 1
+    assert torch.equal(guard_mask(layout), owner == 0)
 
 
 @given(leaves)
 def test_views_share_the_memory_and_keep_shape(slot):
     layout = plan_layout((), slot, 2)
-    buffer = np.zeros(layout.total_bytes, dtype=np.uint8)
-    for path, array in views(buffer, layout, 1).items():
+    buffer = torch.zeros(layout.total_bytes, dtype=torch.uint8)
+    for path, tensor in views(buffer, layout, 1).items():
         spec = next(leaf.tensor for leaf in slot if leaf.path == path)
-        assert array.shape == spec.shape
-        array[...] = 1
+        assert tensor.shape == spec.shape
+        assert tensor.dtype is torch_dtype(spec.dtype)
+        tensor.fill_(1)
     assert all((a == 1).all() for a in views(buffer, layout, 1).values())
     assert all((a == 0).all() for a in views(buffer, layout, 0).values())
     assert not buffer[guard_mask(layout)].any()
@@ -63,10 +65,20 @@ def test_views_share_the_memory_and_keep_shape(slot):
 def test_strides_are_kept():
     spec = TensorSpec(shape=(2, 3), dtype=DType.FLOAT32, stride=(1, 2))
     assert extent_bytes(spec) == 24
-    array = view(np.arange(24, dtype=np.uint8), spec, 0)
-    assert array.strides == (4, 8)
+    memory = torch.arange(32, dtype=torch.uint8)
+    tensor = view(memory, spec, 8)
+    assert tensor.stride() == (1, 2)
+    assert bytes(tensor[1, 0].reshape(1).view(torch.uint8).tolist()) == bytes(range(12, 16))
     symbolic = TensorSpec(shape=(Symbol(name="n"), 3), dtype=DType.FLOAT32, stride=(1, Symbol(name="n")))
-    assert view(np.zeros(24, np.uint8), symbolic, 0).shape == (2, 3)
+    assert view(torch.zeros(24, dtype=torch.uint8), symbolic, 0).shape == (2, 3)
+    assert (sizes(symbolic), steps(symbolic)) == ([2, 3], [1, 2])
+    assert steps(TensorSpec(shape=(2,), dtype=DType.FLOAT32)) is None
+
+
+def test_what_lies_behind_the_start_of_its_memory_keeps_its_place():
+    flat = torch.arange(10.0)[4:]
+    assert shaped(flat, TensorSpec(shape=(2, 3), dtype=DType.FLOAT32, stride=(1, 2))).tolist() == [[4, 6, 8], [5, 7, 9]]
+    assert shaped(flat, TensorSpec(shape=(2, 3), dtype=DType.FLOAT32)).tolist() == [[4, 5, 6], [7, 8, 9]]
 
 
 def test_a_slot_that_does_not_exist():
@@ -74,11 +86,44 @@ def test_a_slot_that_does_not_exist():
         plan_layout((), (), 2).slot_start(2)
 
 
-def test_every_type_becomes_double_precision():
-    assert as_float64(np.array([0x3F80, 0x7FC0], np.uint16), DType.BFLOAT16)[0] == 1.0
-    assert np.isnan(as_float64(np.array([0x7FC0], np.uint16), DType.BFLOAT16)).all()
-    assert as_float64(np.array([1 + 2j], np.complex64), DType.COMPLEX64).tolist() == [[1.0, 2.0]]
-    assert as_float64(np.array([3], np.int8), DType.INT8).dtype == np.float64
+def test_every_type_is_known_on_both_sides():
+    for kind in DType:
+        assert known_dtype(torch_dtype(kind)) is kind
+        assert torch_dtype(kind).itemsize == kind.item_bytes
+    assert known_dtype(torch.quint8) is None
+
+
+def test_complex_numbers_are_pairs_of_real_ones():
+    assert real(torch.tensor([1 + 2j])).tolist() == [[1.0, 2.0]]
+    assert real(torch.tensor([3], dtype=torch.int8)).dtype is torch.int8
+
+
+@pytest.mark.parametrize("kind", list(DType))
+def test_bits_are_compared_whatever_they_mean(kind):
+    memory = torch.arange(0, 64, dtype=torch.uint8) | 0x80
+    values = memory.view(torch_dtype(kind))
+    assert bits(values).view(torch.uint8).tolist() == memory.tolist()
+    assert same_bits(values, memory.clone().view(torch_dtype(kind)))
+    for byte in range(64):
+        changed = memory.clone()
+        changed[byte] ^= 1
+        assert not same_bits(values, changed.view(torch_dtype(kind)))
+    assert bits(values[:0]).numel() == 0
+
+
+def test_bits_of_values_that_do_not_lie_one_after_another():
+    table = torch.arange(6.0).reshape(2, 3)
+    assert same_bits(table.t(), table.t().contiguous())
+    assert not same_bits(table.t(), table)
+    assert same_bits(torch.tensor(torch.nan), torch.tensor(torch.nan))
+    assert not same_bits(torch.tensor([0.0]), torch.tensor([-0.0]))
+
+
+def test_booleans_that_are_neither_true_nor_false_keep_their_bits():
+    table = torch.arange(2, 8, dtype=torch.uint8).view(torch.bool).reshape(2, 3)
+    assert bits(table).tolist() == [2, 3, 4, 5, 6, 7]
+    assert bits(table.t()).tolist() == [2, 5, 3, 6, 4, 7]
+    assert not same_bits(table.t(), torch.ones(3, 2, dtype=torch.bool))
 
 
 def test_messages_survive_and_unknown_keys_do_not():

@@ -11,7 +11,7 @@ import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-import numpy as np
+import torch
 
 from strop.records.contract import CONTRACTS
 from strop.records.evidence import Distribution
@@ -19,7 +19,6 @@ from strop.records.target import Ceilings, MemoryLevel, Target
 from strop.records.tensor import DType
 from strop.records.workload import Mode, SourceKind, Workload, WorkloadSource
 from strop.wire import frames
-from strop.wire.arrays import views
 from strop.wire.codec import decode, encode
 from strop.wire.layout import plan_layout
 from strop.wire.messages import (
@@ -36,6 +35,7 @@ from strop.wire.messages import (
     ReplyMessage,
     RequestMessage,
 )
+from strop.wire.tensors import views
 
 ROOT = Path(__file__).parents[3]
 WIDE = {DType.FLOAT16: DType.FLOAT64, DType.BFLOAT16: DType.FLOAT64, DType.FLOAT32: DType.FLOAT64}
@@ -73,15 +73,15 @@ class Arena:
     def resize(self, layout):
         os.ftruncate(self.descriptor, max(layout.total_bytes, os.fstat(self.descriptor).st_size))
         self.layout = layout
-        self.memory = np.frombuffer(mmap.mmap(self.descriptor, layout.total_bytes), np.uint8)
+        self.memory = torch.frombuffer(mmap.mmap(self.descriptor, layout.total_bytes), dtype=torch.uint8)
 
     def views(self, slot):
         return views(self.memory, self.layout, slot)
 
     def poison(self):
         for slot in range(self.layout.slots):
-            for array in self.views(slot).values():
-                array[...] = np.nan if array.dtype.kind in "fc" else 0
+            for tensor in self.views(slot).values():
+                tensor.fill_(torch.nan if tensor.is_floating_point() or tensor.is_complex() else 0)
 
 
 @dataclass
@@ -178,18 +178,18 @@ class Child:
 
     def draw(self, slot, seed, distribution=Distribution.OWN):
         self.ask(DrawInputs(slot=slot, seed=seed, distribution=distribution))
-        return {path: array.copy() for path, array in self.given.views(slot).items()}
+        return {path: tensor.clone() for path, tensor in self.given.views(slot).items()}
 
     def draw_parameters(self, draw=0, seed=1):
         self.ask(DrawParameters(seed=seed, draw=draw))
-        return {path: array.copy() for path, array in self.given.views(None).items()}
+        return {path: tensor.clone() for path, tensor in self.given.views(None).items()}
 
     def fill(self, slot, values):
-        for path, array in self.given.views(slot).items():
-            array[...] = values[path]
+        for path, tensor in self.given.views(slot).items():
+            tensor.copy_(values[path])
 
     def results(self, slot=0):
-        return {path: array.copy() for path, array in self.made.views(slot).items()}
+        return {path: tensor.clone() for path, tensor in self.made.views(slot).items()}
 
 
 def declared_mode(path):

@@ -1,7 +1,7 @@
 """Candidates that are wrong, lucky or cheating: what the worker reports about them, never what it decides."""
 
-import numpy as np
 import pytest
+import torch
 
 from strop.records.candidate import SourceForm
 from strop.records.evidence import Circumstance, Stage
@@ -35,8 +35,8 @@ def prepared(child, text, *, deliver=True):
     reply = child.load(SourceForm(text=text))
     assert isinstance(reply, Loaded), reply
     child.map(child.description, 2)
-    for path, array in child.given.views(None).items():
-        array[...] = child.parameters[path]
+    for path, tensor in child.given.views(None).items():
+        tensor.copy_(child.parameters[path])
     for slot in (0, 1):
         child.fill(slot, child.inputs[slot])
     return child.ask(Deliver(), Delivered) if deliver else None
@@ -63,21 +63,21 @@ def test_an_honest_candidate(child, honest):
     delivered = prepared(child, MLP)
     assert (delivered.matched_by, delivered.missing) == ("name", ())
     reply, results = ran(child)
-    assert np.array_equal(results["out"], honest)
+    assert torch.equal(results["out"], honest)
     assert (reply.aliases, reply.changed_parameters) == ((), ())
-    assert np.isfinite(results["state:buffers:norm.running_mean"]).all()
+    assert torch.isfinite(results["state:buffers:norm.running_mean"]).all()
 
 
 def test_model_is_accepted_where_there_is_no_modelnew(child, honest):
     prepared(child, MLP.replace("ModelNew", "Model"))
-    assert np.array_equal(ran(child)[1]["out"], honest)
+    assert torch.equal(ran(child)[1]["out"], honest)
 
 
 def test_other_names_are_matched_by_shape(child, honest):
     text = MLP.replace("self.first", "self.alpha").replace("self.second", "self.omega")
     delivered = prepared(child, text)
     assert (delivered.matched_by, delivered.missing) == ("shape", ())
-    assert np.array_equal(ran(child)[1]["out"], honest)
+    assert torch.equal(ran(child)[1]["out"], honest)
 
 
 def test_other_parameters_are_missing(child):
@@ -105,28 +105,28 @@ def test_results_that_do_not_fit_are_reported_and_not_copied(child, body):
     reply, results = ran(child)
     (leaf,) = reply.outputs
     assert (leaf.tensor.shape, leaf.tensor.dtype.value) == (shape, dtype)
-    assert np.isnan(results["out"]).all()
+    assert torch.isnan(results["out"]).all()
 
 
 def test_no_result_at_all(child):
     prepared(child, with_forward("return None"))
     reply, results = ran(child)
     assert reply.outputs == ()
-    assert np.isnan(results["out"]).all()
+    assert torch.isnan(results["out"]).all()
 
 
 def test_results_in_a_tuple_are_copied_by_position(child, honest):
     prepared(child, with_forward("return (" + LINE[7:] + ",)"))
     reply, results = ran(child)
     assert [leaf.path for leaf in reply.outputs] == ["out[0]"]
-    assert np.array_equal(results["out"], honest)
+    assert torch.equal(results["out"], honest)
 
 
 def test_expanded_results_show_their_strides(child):
     prepared(child, with_forward("return x.new_zeros(1, 16).expand(8, 16)"))
     reply, results = ran(child)
     assert reply.outputs[0].tensor.stride == (0, 1)
-    assert np.array_equal(results["out"], np.zeros((8, 16)))
+    assert torch.equal(results["out"], torch.zeros(8, 16))
 
 
 ALIASES = {
@@ -176,7 +176,7 @@ def test_memory_shows_under_circumstances(child, honest, circumstance, key):
     if circumstance is Circumstance.REPEATED:
         body = f"{key}\n        return ({LINE[7:]}) * (2 if k else 1)"
     prepared(child, with_forward(body) + "\nSEEN = {}\n")
-    assert not np.array_equal(ran(child, circumstance)[1]["out"], honest)
+    assert not torch.equal(ran(child, circumstance)[1]["out"], honest)
 
 
 def test_a_pack_of_the_class_shows_in_a_second_instance(child, honest):
@@ -191,21 +191,21 @@ def test_a_pack_of_the_class_shows_in_a_second_instance(child, honest):
 def test_alignment_shows_when_relocated(child, honest):
     body = f"return ({LINE[7:]}) * (1 if x.data_ptr() % 64 == 0 else 2)"
     prepared(child, with_forward(body))
-    assert np.array_equal(ran(child)[1]["out"], honest)
-    assert not np.array_equal(ran(child, Circumstance.RELOCATED)[1]["out"], honest)
+    assert torch.equal(ran(child)[1]["out"], honest)
+    assert not torch.equal(ran(child, Circumstance.RELOCATED)[1]["out"], honest)
 
 
 def test_threads_show(child, honest):
     body = f"return ({LINE[7:]}) * (1 if threading.current_thread() is threading.main_thread() else 2)"
     prepared(child, "import threading\n" + with_forward(body))
-    assert np.array_equal(ran(child)[1]["out"], honest)
-    assert not np.array_equal(ran(child, Circumstance.SECOND_THREAD)[1]["out"], honest)
+    assert torch.equal(ran(child)[1]["out"], honest)
+    assert not torch.equal(ran(child, Circumstance.SECOND_THREAD)[1]["out"], honest)
 
 
 def test_each_run_starts_from_the_delivered_buffers(child):
     prepared(child, MLP)
     means = [ran(child)[1]["state:buffers:norm.running_mean"] for _ in range(3)]
-    assert np.array_equal(means[0], means[2])
+    assert torch.equal(means[0], means[2])
 
 
 def test_a_subclass_cannot_lie_about_itself(child, honest):
@@ -221,7 +221,7 @@ class Liar(torch.Tensor):
     prepared(child, with_forward(body) + liar)
     reply, results = ran(child)
     assert reply.outputs[0].tensor.dtype.value == "float16"
-    assert np.isnan(results["out"]).all()
+    assert torch.isnan(results["out"]).all()
 
 
 def test_repack_is_called_after_a_delivery(child, honest):
@@ -244,9 +244,9 @@ def test_repack_is_called_after_a_delivery(child, honest):
     head, tail = text.split("def get_init_inputs", 1)
     functions, repack = tail.split("    def repack", 1)
     prepared(child, head.rstrip() + "\n\n    def repack" + repack + "\n\ndef get_init_inputs" + functions)
-    assert np.allclose(ran(child)[1]["out"], honest)
+    assert torch.allclose(ran(child)[1]["out"], honest)
     assert child.ask(Deliver(), Delivered).setup_s >= 0
-    assert np.allclose(ran(child)[1]["out"], 2 * honest)
+    assert torch.allclose(ran(child)[1]["out"], 2 * honest)
 
 
 BROKEN = {
@@ -299,7 +299,7 @@ def test_raising_later(child):
 def test_printing_and_closed_streams_do_not_reach_the_protocol(child, honest):
     body = f"print('x' * 100000); import sys; sys.stdout.flush(); {LINE}"
     prepared(child, with_forward(body))
-    assert np.array_equal(ran(child)[1]["out"], honest)
+    assert torch.equal(ran(child)[1]["out"], honest)
 
 
 def test_a_process_that_leaves_is_seen():

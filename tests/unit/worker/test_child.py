@@ -4,8 +4,8 @@ import hashlib
 import sys
 
 import cloudpickle
-import numpy as np
 import pytest
+import torch
 
 from strop.records.candidate import CompiledForm, ModuleForm, NullForm, RecipeForm
 from strop.records.evidence import Circumstance, Distribution, Stage
@@ -64,8 +64,8 @@ class Judged:
             self.redrawn = self._under_other_parameters(child)
 
     def _under_other_parameters(self, child):
-        for path, array in child.given.views(None).items():
-            array[...] = self.parameters[1][path]
+        for path, tensor in child.given.views(None).items():
+            tensor.copy_(self.parameters[1][path])
         child.ask(Deliver(), Delivered)
         child.fill(0, self.inputs[0])
         child.ask(Expect(slot=0))
@@ -91,25 +91,29 @@ def started(case, form, *, role=ChildRole.CANDIDATE, slots=2):
     reply = child.load(form)
     assert isinstance(reply, Loaded), reply
     child.map(case.description, slots)
-    for path, array in child.given.views(None).items():
-        array[...] = case.parameters[0][path]
+    for path, tensor in child.given.views(None).items():
+        tensor.copy_(case.parameters[0][path])
     for slot in range(slots):
         child.fill(slot, case.inputs[slot % 2])
     return child
 
 
+def largest(differences):
+    return float(differences.abs().max()) if differences.numel() else 0.0
+
+
 def worst(got, gold):
-    return max(float(np.max(np.abs(got[path] - gold[path]), initial=0.0)) for path in gold)
+    return max(largest(got[path] - gold[path]) for path in gold)
 
 
 def assert_right(got, gold, honest):
     """Within ten times the honest model's distance, integers equal."""
     for path, expected in gold.items():
-        if expected.dtype.kind in "fc":
-            allowed = 10 * np.max(np.abs(honest[path] - expected), initial=0.0) + 1e-9
-            assert np.max(np.abs(got[path].astype(expected.dtype) - expected), initial=0.0) <= allowed, path
+        if expected.is_floating_point() or expected.is_complex():
+            allowed = 10 * largest(honest[path] - expected) + 1e-9
+            assert largest(got[path].to(expected.dtype) - expected) <= allowed, path
         else:
-            assert np.array_equal(got[path], expected), path
+            assert torch.equal(got[path], expected), path
 
 
 def run(child, slot=0, circumstance=Circumstance.PLAIN):
@@ -119,7 +123,7 @@ def run(child, slot=0, circumstance=Circumstance.PLAIN):
 
 def test_gold_and_honest_rounding_lie_in_the_arena(judged):
     case = judged("mlp")
-    assert case.gold[0]["out"].dtype == np.float64
+    assert case.gold[0]["out"].dtype is torch.float64
     assert 0 < worst(case.honest[0], case.gold[0]) < 1e-5
     assert worst(case.gold[0], case.gold[1]) > 1e-3
     assert worst(case.redrawn, case.gold[0]) > 1e-2
@@ -145,8 +149,8 @@ def test_parameters_are_delivered_again(judged):
     with started(case, EAGER) as child:
         child.ask(Deliver(), Delivered)
         run(child)
-        for path, array in child.given.views(None).items():
-            array[...] = case.parameters[1][path]
+        for path, tensor in child.given.views(None).items():
+            tensor.copy_(case.parameters[1][path])
         child.ask(Deliver(), Delivered)
         run(child)
         assert_right(child.results(), case.redrawn, case.honest[0])
@@ -164,7 +168,7 @@ def test_timed_rounds_fill_every_slot(judged):
         assert child.go(11)[0] is FrameKind.DONE
         # The cache that each call writes to was put back before its slot's next turn.
         assert worst({"out[0]": child.results(1)["out[0]"]}, {"out[0]": case.gold[1]["out[0]"]}) < 1e-5
-        assert np.isnan(child.results(0)["state:buffers:seen"])
+        assert torch.isnan(child.results(0)["state:buffers:seen"])
 
 
 def test_the_null_worker_hands_back_one_result(judged):
@@ -172,8 +176,8 @@ def test_the_null_worker_hands_back_one_result(judged):
     with started(case, NullForm(), role=ChildRole.BASELINE) as child:
         child.ask(Deliver(), Delivered)
         child.go(2)
-        assert np.array_equal(child.results(0)["out"], child.results(1)["out"])
-        assert np.isfinite(child.results(0)["out"]).all()
+        assert torch.equal(child.results(0)["out"], child.results(1)["out"])
+        assert torch.isfinite(child.results(0)["out"]).all()
 
 
 def test_a_profile_of_compiled_code_holds_what_the_compiler_made(judged):
@@ -262,7 +266,7 @@ def test_acceptance_is_the_users(judged):
         child.draw(0, 3, Distribution.OWN)
         child.ask(Expect(slot=0))
         assert child.ask(Accept(slot=0), Accepted).accepted
-        child.made.views(0)["out"][...] = -1000.0
+        child.made.views(0)["out"].fill_(-1000.0)
         assert not child.ask(Accept(slot=0), Accepted).accepted
 
 

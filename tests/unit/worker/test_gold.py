@@ -6,7 +6,9 @@ import pytest
 import torch
 
 from strop.records.contract import CONTRACTS
+from strop.records.tensor import DType
 from strop.records.workload import Mode
+from strop.stats.figures import smallest_error
 from strop.worker.describe import describe
 from strop.worker.gold import Oracle
 from strop.worker.operators import OpClass, classify, reduction_length
@@ -187,3 +189,46 @@ def test_building_follows_the_seed():
     assert not torch.equal(other.first.weight, workload.module.first.weight)
     assert is_running_statistic("norm.running_var")
     assert not is_running_statistic("norm.num_batches_tracked")
+
+
+def tf32(values, *, drop):
+    """Operands as a TF32 unit takes them: 13 bits fewer, dropped or rounded to the nearest."""
+    bits = values.float().view(torch.int32)
+    rounded = bits if drop else bits + ((bits >> 13) & 1) + 0xFFF
+    return (rounded & ~0x1FFF).view(torch.float32).double()
+
+
+UNITS = {
+    "tf32, rounded": ("tf32", lambda x: tf32(x, drop=False), DType.FLOAT32),
+    "tf32, dropped": ("tf32", lambda x: tf32(x, drop=True), DType.FLOAT32),
+    "bf16": ("bf16", lambda x: x.bfloat16().double(), DType.BFLOAT16),
+    "fp16": ("fp16", lambda x: x.half().double(), DType.FLOAT16),
+}
+INPUTS = {
+    "normal": lambda *shape: torch.randn(shape),
+    "positive": lambda *shape: torch.rand(shape),
+    "log-normal": lambda *shape: torch.exp(1.5 * torch.randn(shape)),
+    "constant rows": lambda *shape: torch.randn(shape[0], 1).expand(shape),
+    "offsets": lambda *shape: torch.randn(shape) + 100 * torch.randn(shape[0], 1),
+}
+
+
+@pytest.mark.parametrize("length", [8, 512, 4096])
+@pytest.mark.parametrize("inputs", INPUTS)
+@pytest.mark.parametrize("unit", UNITS)
+def test_what_a_matrix_unit_does_is_honest_and_little_more_is(unit, inputs, length):
+    """Operands in the contract's type, sums in single precision or better, the result stored once more: twice the
+    model's error must cover that, whatever the length of the sum, and must not be worth much more than it.
+    """
+    torch.manual_seed(length)
+    contract, operand, stored = UNITS[unit]
+    x, w = INPUTS[inputs](128, length), torch.randn(length, 64) / math.sqrt(length)
+    expected = x.double() @ w.double()
+    real = (operand(x) @ operand(w)).to(getattr(torch, stored.value)).double()
+    floor = smallest_error(expected, stored)
+    with Rounding(CONTRACTS[contract], torch.float32, 1):
+        honest = x.double() @ w.double()
+    for quantile in (0.5, 0.99, 1.0):
+        size = (real - expected).abs().quantile(quantile)
+        allowed = 2 * (honest - expected).abs().quantile(quantile) + floor
+        assert size < allowed < 40 * size, quantile

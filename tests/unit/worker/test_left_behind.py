@@ -1,7 +1,7 @@
 """Arguments that hold tensors and get others from a call: a cache that grows is judged like a result."""
 
-import numpy as np
 import pytest
+import torch
 
 from strop.records.candidate import CompiledForm, RecipeForm, SourceForm
 from strop.records.recipe import parse_recipe
@@ -35,8 +35,8 @@ def prepared(child, form):
     reply = child.load(form)
     assert isinstance(reply, Loaded), reply
     child.map(child.description, 2)
-    for path, array in child.given.views(None).items():
-        array[...] = child.parameters[path]
+    for path, tensor in child.given.views(None).items():
+        tensor.copy_(child.parameters[path])
     for slot in (0, 1):
         child.fill(slot, child.inputs[slot])
     child.ask(Deliver(), Delivered)
@@ -57,7 +57,7 @@ def written(body):
 def rows(child):
     weight, bias = child.parameters["linear.weight"], child.parameters["linear.bias"]
     x, cache = child.inputs[0]["args[0]"], child.inputs[0]["args[1].rows"]
-    return np.concatenate([cache, x @ weight.T + bias])
+    return torch.cat([cache, x @ weight.T + bias])
 
 
 FORMS = {
@@ -73,15 +73,15 @@ def test_every_form_leaves_it_there(child, rows, form):
     reply, results = ran(child, form)
     assert [leaf.path for leaf in reply.outputs] == OUTPUTS
     assert reply.aliases == ()
-    assert np.allclose(results["args[1].rows"], rows, atol=1e-5)
-    assert np.allclose(results["out"], rows.sum(0), atol=1e-5)
+    assert torch.allclose(results["args[1].rows"], rows, atol=1e-5)
+    assert torch.allclose(results["out"], rows.sum(0), atol=1e-5)
 
 
 def test_a_timed_round_leaves_it_there(child, rows):
     prepared(child, written(LINE))
     child.made.poison()
     assert child.go(4)[0] is FrameKind.DONE
-    assert np.allclose(child.results(0)["args[1].rows"], rows, atol=1e-5)
+    assert torch.allclose(child.results(0)["args[1].rows"], rows, atol=1e-5)
 
 
 def test_whoever_forgets_it_leaves_the_old_shape_and_the_poison(child):
@@ -89,7 +89,7 @@ def test_whoever_forgets_it_leaves_the_old_shape_and_the_poison(child):
     reply, results = ran(child, written(body))
     assert [(leaf.path, leaf.tensor.shape) for leaf in reply.outputs] == [("out", (8,)), ("args[1].rows", (5, 8))]
     assert reply.aliases == ()
-    assert np.isnan(results["args[1].rows"]).all()
+    assert torch.isnan(results["args[1].rows"]).all()
 
 
 def test_whoever_changes_more_is_seen(child):
@@ -118,7 +118,7 @@ def test_a_container_that_the_workload_leaves_alone(tmp_path, line, outputs):
         assert [leaf.path for leaf in description.outputs] == ["out"]
         child.load(SourceForm(text=text.replace("return given['x'] * 2", f"y = given['x'] * 2; {line}; return y")))
         child.map(description)
-        child.fill(0, {"args[0]['x']": np.ones(3, np.float32)})
+        child.fill(0, {"args[0]['x']": torch.ones(3)})
         child.ask(Deliver(), Delivered)
         reply = child.ask(Run(slot=0), Ran)
     assert [leaf.path for leaf in reply.outputs] == outputs

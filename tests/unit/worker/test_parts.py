@@ -18,6 +18,7 @@ from strop.records.evidence import Stage
 from strop.records.recipe import parse_recipe
 from strop.records.workload import SourceKind
 from strop.targets._arithmetic import set_math_modes
+from strop.wire.tensors import same_bits
 from strop.worker import forms, questions
 from strop.worker.describe import describe
 from strop.worker.gold import Oracle
@@ -27,7 +28,7 @@ from strop.worker.modes import calling, seeded
 from strop.worker.rounding import Rounding
 from strop.worker.spy import Spy
 from strop.worker.state import changed, restore, snapshot
-from strop.worker.tensors import like, memory_of, overlaps_itself, same_bits, share_memory
+from strop.worker.tensors import like, memory_of, overlaps_itself, share_memory
 from tests.unit.worker.client import TARGET
 from tests.unit.worker.opening import model, opened, opened_text
 
@@ -150,7 +151,7 @@ def test_every_failure_is_an_answer():
 
 def test_the_shelves_of_the_worker_are_complete():
     assert set(forms.SHELF.names()) == {"eager", "compiled", "null", "recipe", "source", "module"}
-    assert {item.name for item in questions.SHELF} == {"capture", "memory", "profile", "proposals"}
+    assert {item.name for item in questions.SHELF} == {"capture", "memory", "profile", "proposals", "launches", "counters"}
     assert all(item.summary for item in (*forms.SHELF, *questions.SHELF))
 
 

@@ -1,0 +1,78 @@
+"""What candidates are held against: a case with its answers, and a memory of such things that knows its limits."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from strop.records.evidence import Case
+from strop.records.target import Target
+from strop.records.tensor import HOST
+from strop.wire.tensors import Tensors
+
+Thing = TypeVar("Thing")
+
+SHARE_OF_MEMORY = 16
+"""Remembered answers take at most one part in so many of a device's memory; the rest is for those who run."""
+HOST_BYTES = 2 << 30
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gold:
+    """One case with everything that a candidate's answer is held against. ``expected`` is in double precision."""
+
+    case: Case
+    inputs: Tensors
+    expected: Tensors
+    baseline: Tensors
+    redrawn: bool = False
+
+    @property
+    def size_bytes(self) -> int:
+        """Memory that it takes."""
+        return sum(bytes_of(each) for each in (self.inputs, self.expected, self.baseline))
+
+
+def bytes_of(tensors: Tensors) -> int:
+    """Memory that tensors take."""
+    return sum(tensor.numel() * tensor.element_size() for tensor in tensors.values())
+
+
+def limit_bytes(target: Target) -> int:
+    """How much may be remembered where the target's tensors lie."""
+    return HOST_BYTES if target.device == HOST else target.memory_bytes // SHARE_OF_MEMORY
+
+
+class Remembered(Generic[Thing]):
+    """Things by key, up to a number of bytes: the one that was used longest ago goes first, and what would take more
+    than everything is not remembered at all. Whoever finds nothing here must be able to make it anew.
+    """
+
+    def __init__(self, limit_bytes: int) -> None:
+        self._limit_bytes = limit_bytes
+        self._things: OrderedDict[object, tuple[Thing, int]] = OrderedDict()
+
+    def get(self, key: object) -> Thing | None:
+        """What was remembered under the key."""
+        if key not in self._things:
+            return None
+        self._things.move_to_end(key)
+        return self._things[key][0]
+
+    def keep(self, key: object, thing: Thing, size_bytes: int) -> Thing:
+        """Remember a thing if there is room for it, and hand it back."""
+        self._things.pop(key, None)
+        if self.has_room_for(size_bytes):
+            self._things[key] = (thing, size_bytes)
+            while sum(size for _, size in self._things.values()) > self._limit_bytes:
+                self._things.popitem(last=False)
+        return thing
+
+    def has_room_for(self, size_bytes: int) -> bool:
+        """False for what would not be remembered anyway."""
+        return size_bytes <= self._limit_bytes
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._things.clear()
