@@ -49,7 +49,7 @@ EVICT = "evict"
 KEPT = "kept"
 BLOCKS = {"xblock": "XBLOCK", "yblock": "YBLOCK", "zblock": "ZBLOCK", "rblock": "R0_BLOCK"}
 
-MOST_KERNELS = 4
+MOST_KERNELS = 6
 LEAST_SHARE = 0.02
 """A kernel that takes less of a call cannot make the call faster by what is told from noise."""
 LONGEST_ROW = 16384
