@@ -36,8 +36,12 @@ log = logging.getLogger("strop.lowering")
 
 LAST_LINES = 8
 LAST_CHARS = 800
+HEAD_CHARS = 200
 _SAYS = re.compile(r"(?:\w+\.)*(?:CompilationError|OutOfResources|PTXASError|\w*Error): ")
 """Begins what a compiler has to say, in the traceback of the process that it ran in."""
+
+_PATCHING = threading.RLock()
+"""One thread at a time exchanges functions of Inductor: putting them back in another order would leave one behind."""
 
 Version = tuple[int, int]
 
@@ -204,6 +208,11 @@ def edited_wrapper(edit: Callable[[str], str]) -> Iterator[None]:
     """
     if not is_open("edited_wrapper"):
         raise NotSupported(_notice(DOORS["edited_wrapper"]))
+    with _PATCHING:
+        yield from _edited_wrapper(edit)
+
+
+def _edited_wrapper(edit: Callable[[str], str]) -> Iterator[None]:
     original, owner = GraphLowering.codegen, threading.get_ident()
     edited = False
 
@@ -320,7 +329,11 @@ def _last_words(failure: BaseException) -> str:
     errors = [line for line in lines if ": error: " in line]
     told = [number for number, line in enumerate(lines) if _SAYS.match(line)]
     chosen = errors[:LAST_LINES] or (lines[told[-1] :] if told else lines[-LAST_LINES:])
-    return " | ".join(chosen)[:LAST_CHARS].rstrip(".")
+    text = " | ".join(chosen).rstrip(".")
+    if len(text) <= LAST_CHARS:
+        return text
+    # Triton shows the whole function up to the place, and says last what is wrong there.
+    return f"{text[:HEAD_CHARS]} ... {text[HEAD_CHARS - LAST_CHARS :]}"
 
 
 def source_of(compiled: Callable[..., Any]) -> str:

@@ -116,10 +116,7 @@ class RetuneGeneratedKernel(KernelTransform):
         mine = read_kernel(kernel.source) if kernel.language == "triton" else None
         if mine is None:
             raise BadCandidate(f"{kernel.name} is {kernel.language} code, whose launch cannot be chosen.")
-        unknown = sorted(set(arguments) - {"hash", "kernel", *(each.name for each in self.parameters)})
-        if unknown:
-            known = ", ".join(each.name for each in self.parameters)
-            raise BadCandidate(f"{self.name} does not know {', '.join(unknown)}; it takes {known}.")
+        _refuse_unknown(self, arguments)
         form = str(arguments.get(FORM, KEPT))
         text = mine if form == KEPT else read_kernel(kernel.in_form(form))
         reason = "it is not Inductor's own" if text is None else why_not_tunable(text)
@@ -135,6 +132,13 @@ class RetuneGeneratedKernel(KernelTransform):
         if policy != KEPT:
             source = with_eviction(source, "" if policy == "none" else policy)
         return with_name(source, mine.name)
+
+
+def _refuse_unknown(transform: RetuneGeneratedKernel, arguments: Mapping[str, Scalar]) -> None:
+    known = [each.name for each in transform.parameters]
+    unknown = sorted(set(arguments) - {"hash", "kernel", *known})
+    if unknown:
+        raise BadCandidate(f"{transform.name} does not know {', '.join(unknown)}; it takes {', '.join(known)}.")
 
 
 def _by_hash(kernels: Iterable[KernelProfile]) -> list[list[KernelProfile]]:

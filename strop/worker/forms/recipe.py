@@ -28,9 +28,11 @@ class FromRecipe(Builder):
         prepare_process()
         module = opened.build()
         call = opened.shape.build(opened.fresh_sample())
+        # Not the arguments: a source text would leave no room for what is said about it.
+        names = " ; ".join(step.name for step in form.recipe.steps)
         with opened.calling(), foreign("workload", "Capturing the workload"):
             captured = capture(module, call.args, call.kwargs)
-        with opened.calling(), foreign("candidate", f"Applying {form.recipe}"):
+        with opened.calling(), foreign("candidate", f"Applying {names}"):
             options = rehearse(form.recipe, (each.module for each in captured.modules), target)
             mode = str(options.pop("mode", "default"))
             rewrite = RecipeRewrite(form.recipe, target)

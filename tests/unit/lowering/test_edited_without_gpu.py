@@ -8,7 +8,8 @@ from torch import nn
 
 from strop.errors import BadCandidate, NotSupported
 from strop.lowering import LoweringOptions, torch_shims
-from strop.lowering.kernel_edits import kernel_hash
+from strop.lowering.kernel_edits import kernel_hash, kernel_part
+from strop.lowering.recipes import RecipeRewrite
 from strop.records.recipe import Recipe, parse_recipe
 from strop.transforms._kernel_text import fixed_launch, read_kernel
 from strop.transforms._launches import launches
@@ -25,6 +26,7 @@ from tests.unit.lowering.generated import (
 )
 from tests.unit.lowering.rewrites import swap
 from tests.unit.lowering.without_gpu import assembled, loaded, lowered
+from tests.unit.transforms.rewriting import WITHOUT_CPP
 
 pytest.importorskip("triton")
 
@@ -164,6 +166,17 @@ def test_what_triton_cannot_compile_is_the_candidates_fault(text):
     assert "\n" not in said
 
 
+def test_a_long_kernel_leaves_room_for_what_is_wrong():
+    kernel = kernel_of(plain(Pointwise, (4096, 512)), "pointwise")
+    head, line, tail = kernel.source.partition("    tmp2 = ")
+    filler = "    tmp0 = tmp0 + tl.full([1], 0.0, tl.float32)\n" * 80
+    source = f"{head}{filler}{line}tmp0 + undefined_name\n" + tail.partition("\n")[2]
+    with pytest.raises(BadCandidate) as caught:
+        with_edits(Pointwise, [(4096, 512)], replace_source(kernel, source), compiling=True)
+    assert "undefined_name is not defined" in str(caught.value)
+    assert len(str(caught.value)) < 1000
+
+
 def test_a_fault_that_is_not_the_edits_stays_what_it_is(monkeypatch):
     kernel = kernel_of(plain(Pointwise, (4096, 512)), "pointwise")
     monkeypatch.setattr(torch_shims.GraphLowering, "init_wrapper_code", lambda self: 1 / 0)
@@ -191,6 +204,19 @@ def test_a_hash_stands_for_the_code_and_not_for_how_it_was_compiled():
     assert kernel_hash(kernels[0].graph_id, kernels[0].source + "\n# a comment\n") == kernels[0].hash
 
 
+def test_cuda_graphs_change_no_hash():
+    graphs = LoweringOptions(mode="reduce-overhead")
+    found = generated(lowered(Several, [(256, 64)], options=graphs))
+    assert [each.hash for each in found] == [each.hash for each in generated(plain(Several, (256, 64)))]
+
+
+def test_cuda_graphs_record_what_was_edited():
+    kernel = kernel_of(plain(Pointwise, (4096, 512)), "pointwise")
+    options = LoweringOptions(mode="reduce-overhead", edits=(retune(kernel, xblock=512, num_warps=2),))
+    (edited,) = generated(lowered(Pointwise, [(4096, 512)], options=options))
+    assert fixed_launch(read_kernel(edited.source))["XBLOCK"] == 512
+
+
 def test_a_hash_changes_with_torch_and_triton(monkeypatch):
     from strop.lowering import kernel_edits
 
@@ -208,6 +234,23 @@ def test_edits_apply_to_the_graph_as_earlier_steps_left_it():
     assert fixed_launch(read_kernel(generated(found)[0].source))["XBLOCK"] == 2
     with pytest.raises(BadCandidate, match="no generated kernel has the hash"):
         lowered(make, shapes, options=LoweringOptions(edits=(retune(kernel, xblock=2, num_warps=2),)))
+
+
+def test_a_recipe_of_both_kinds_of_steps():
+    def make():
+        return nn.Sequential(nn.AvgPool2d(2), nn.Flatten(), nn.Softmax(-1))
+
+    first = parse_recipe("avg_pool_as_conv")
+    rewrite = RecipeRewrite(first, WITHOUT_CPP)
+    kernels = generated(lowered(make, [(8, 4, 64, 64)], rewrite))
+    softmax = next(each for each in kernels if "softmax" in each.name)
+    recipe = parse_recipe(f"{retune(softmax, num_warps=2)} ; {first}")
+    both = LoweringOptions(edits=kernel_part(recipe))
+    found = lowered(make, [(8, 4, 64, 64)], RecipeRewrite(recipe, WITHOUT_CPP), both)
+    assert found.graphs[0].rewritten_id != found.graphs[0].captured_id
+    for before, after in zip(kernels, generated(found), strict=True):
+        launch = fixed_launch(read_kernel(after.source))
+        assert launch["num_warps"] == 2 if before.name == softmax.name else after == before
 
 
 def test_two_edits_of_two_kernels():

@@ -79,6 +79,7 @@ PATCHES = {
     "torch.cuda._get_device_properties": lambda device=0: H200(),
     "torch.cuda.get_device_capability": lambda device=None: (9, 0),
     "torch._C._cuda_getCurrentRawStream": lambda device: 0,
+    "torch._C._cuda_cudaCachingAllocator_is_enabled": lambda: True,
     "torch._inductor.scheduler.has_triton": lambda: True,
     "torch.utils._triton.has_triton": lambda: True,
     "torch._subclasses.fake_tensor.init_gpu_context": lambda device: None,

@@ -63,7 +63,6 @@ def test_only_the_heaviest_are_tried():
     many = [profiled(pointwise(elements=1024 * (1 + i)), time_ns=1e3 * (1 + i)) for i in range(20)]
     found = proposals(*many)
     assert len(found) == 6
-    assert [each.gain_ns for each in found] == sorted((each.gain_ns for each in found), reverse=True) or True
     assert {argument(each, "hash") for each in found} == {each.hash for each in many[-6:]}
 
 

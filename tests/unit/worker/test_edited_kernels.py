@@ -21,6 +21,7 @@ from strop.wire.messages import (
     ProfileReply,
     ProposalsReply,
     Raised,
+    Ran,
     Run,
 )
 from tests.unit.transforms.kernel_samples import pointwise, profiled
@@ -49,31 +50,34 @@ def edit(kernel, source):
     return RecipeForm(recipe=Recipe((Step("edit_generated_kernel", (("hash", kernel.hash), ("source", source))),)))
 
 
-def results(form):
-    """Outputs on one draw of inputs."""
+def results(*forms):
+    """Outputs of each form on one draw of inputs."""
     with Child(ChildRole.REFERENCE) as reference:
         reference.open(MLP)
         description = reference.describe()
         reference.map(description, slots=1, wide=True)
         parameters, inputs = reference.draw_parameters(0), reference.draw(0, 1)
+    found = []
     with Child(ChildRole.CANDIDATE) as child:
-        assert isinstance(loaded(child, form), Loaded)
-        child.map(description, slots=1)
-        for path, array in child.given.views(None).items():
-            array[...] = parameters[path]
-        child.fill(0, inputs)
-        child.ask(Deliver(), Delivered)
-        child.say(Run(slot=0))
-        return child.results()
+        child.open(MLP)
+        for form in forms:
+            assert isinstance(child.load(form), Loaded)
+            child.map(description, slots=1)
+            for path, array in child.given.views(None).items():
+                array[...] = parameters[path]
+            child.fill(0, inputs)
+            child.ask(Deliver(), Delivered)
+            child.ask(Run(slot=0), Ran)
+            found.append(child.results())
+    return found
 
 
 def test_what_the_profile_names_is_what_the_edit_changes(kernel):
-    plain = results(RecipeForm(recipe=Recipe()))
-    same = results(edit(kernel, kernel.source + "\n// by hand\n"))
-    assert all(np.array_equal(same[path], plain[path]) for path in plain)
     marked = re.sub(r"(tmp\d+)\.store\(", r"(\1 + decltype(\1)(1)).store(", kernel.source)
     assert marked != kernel.source
-    other = results(edit(kernel, marked))
+    by_hand = edit(kernel, kernel.source + "\n// by hand\n")
+    plain, same, other = results(RecipeForm(recipe=Recipe()), by_hand, edit(kernel, marked))
+    assert all(np.array_equal(same[path], plain[path]) for path in plain)
     assert any(not np.allclose(other[path], plain[path], atol=1e-3) for path in plain)
 
 
