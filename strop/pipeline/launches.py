@@ -22,7 +22,7 @@ from strop.wire.messages import AskLaunches, ChildRole, LaunchesReply, LaunchTim
 HASH = "hash"
 MOST_LAUNCHES = 24
 """Per proposal at first; they are compiled on all processors, and each is launched a dozen times."""
-DESCENTS = 3
+DESCENTS = 5
 """How often the neighbours of what is fastest so far are tried after that."""
 LIMIT_S = 30.0
 

@@ -116,8 +116,13 @@ def _begun(place: _Place, step: Step) -> Compiling | Blamed:
 
 
 def _time_ns(place: _Place, compiling: Compiling, cache_bytes: int) -> float:
-    run, stream = compiling(), torch.cuda.current_stream().cuda_stream
+    run, stream = compiling(), _stream()
     return launch_time_ns(lambda: run(*place.arguments, stream=stream), cache_bytes)
+
+
+def _stream() -> int:
+    """The stream on which everything runs here, as generated code names it."""
+    return torch.cuda.current_stream().cuda_stream
 
 
 ITEM = AboutLaunches()

@@ -54,7 +54,10 @@ def crash(kind=CrashKind.RAISED, detail="it broke", stage=Stage.BUILD):
 
 @dataclass
 class Script:
-    """How one kind of child behaves. ``compute(x, w)`` is in the dtype it is given; ``call_ns`` feeds its clock."""
+    """How one kind of child behaves. ``compute(x, w)`` is in the dtype it is given; ``call_ns`` feeds its clock;
+    ``launch_ns(step)`` is how long an edited kernel takes alone beside its own ``own_ns``, or why it cannot be
+    launched.
+    """
 
     compute: Callable = lambda x, w: x * w
     call_ns: float = 1e6
@@ -67,6 +70,8 @@ class Script:
     memory_bytes: int = 100
     kernel_ns: float = 100.0
     accepts: bool = True
+    launch_ns: Callable = lambda step: 100.0
+    own_ns: float = 100.0
 
 
 class ScriptedArena:
@@ -241,6 +246,18 @@ class ScriptedChild:
         )
         decline = Decline(transform="other", because="there is nothing to do")
         return m.ProposalsReply(proposals=(proposal,), declines=(decline,), minimal_bytes=2048, product_flop=1000)
+
+    def _launches(self, request):
+        times = []
+        for step in request.steps:
+            taken = self.script.launch_ns(step)
+            failed = isinstance(taken, str)
+            times.append(
+                m.LaunchTime(step=step, because=taken)
+                if failed
+                else m.LaunchTime(step=step, time_ns=taken, own_ns=self.script.own_ns)
+            )
+        return m.LaunchesReply(times=tuple(times))
 
     def _memory(self, request):
         return m.MemoryReply(peak_bytes=self.script.memory_bytes)

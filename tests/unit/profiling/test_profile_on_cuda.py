@@ -24,6 +24,7 @@ from strop.wiring import find_kind
 pytestmark = [pytest.mark.gpu, pytest.mark.timeout(600)]
 
 CALLS = 5
+TURNS = 3
 WITHIN = 0.05
 CEILINGS = Ceilings(copy_bytes_per_s=4e12, product_flop_per_s=(("float32", 5e13),), call_overhead_ns=4000.0)
 
@@ -122,6 +123,20 @@ def outside_ns(call, calls=CALLS):
     return statistics.median(times)
 
 
+def in_turn(profiled, call):
+    """Profiles and times from outside by turns, because a device under load changes its clocks. The last profile and
+    time, and how much the kernels and the profile's own clock took of what was seen from outside, each the median.
+    """
+    kernels, calls, outside, reply = [], [], 0.0, None
+    for _ in range(TURNS):
+        before = outside_ns(call)
+        reply = profiled()
+        outside = (before + outside_ns(call)) / 2
+        kernels.append(spent(reply) / outside)
+        calls.append(reply.call_ns / outside)
+    return reply, outside, statistics.median(kernels), statistics.median(calls)
+
+
 def observed(module, x):
     """The compiled module as a profile calls it, what the compiler made of it, and its graphs."""
     graphs = {each.record.id: each.module for each in capture(module, (x,)).modules}
@@ -149,20 +164,19 @@ def spent(reply):
 def test_kernels_add_up_to_the_time_from_outside(name):
     module, x = WORK[name]()
     call, outputs, graphs = observed(module, x)
-    reply = profile_calls(call, CALLS, outputs, graphs, "cuda")
+    reply, outside, kernels, calls = in_turn(lambda: profile_calls(call, CALLS, outputs, graphs, "cuda"), call)
     keep(name, reply)
-    outside = outside_ns(call)
     assert outside >= 1e6, "too small to say anything"
-    assert spent(reply) == pytest.approx(outside, rel=WITHIN), reply.notes
-    assert reply.call_ns == pytest.approx(outside, rel=WITHIN)
+    assert kernels == pytest.approx(1.0, abs=WITHIN), reply.notes
+    assert calls == pytest.approx(1.0, abs=WITHIN)
     assert not [note for note in reply.notes if "left no range" in note or "add up" in note]
 
 
 @pytest.mark.parametrize("name", WORK)
 def test_eager_kernels_add_up_as_well(name):
     module, x = WORK[name]()
-    reply = profile_calls(lambda: module(x), CALLS, (), {}, "cuda")
-    assert spent(reply) == pytest.approx(outside_ns(lambda: module(x)), rel=WITHIN), reply.notes
+    reply, _, kernels, _ = in_turn(lambda: profile_calls(lambda: module(x), CALLS, (), {}, "cuda"), lambda: module(x))
+    assert kernels == pytest.approx(1.0, abs=WITHIN), reply.notes
 
 
 @pytest.mark.parametrize("name", ["conv", "block"])
@@ -172,11 +186,14 @@ def test_kernels_add_up_to_a_call_that_is_a_graph(name):
     for _ in range(3):
         graphed(x)
     call, outputs, graphs = observed(module, x)
-    reply = profile_calls(call, CALLS, outputs, graphs, "cuda", timed=lambda: graphed(x))
+
+    def profiled():
+        return profile_calls(call, CALLS, outputs, graphs, "cuda", timed=lambda: graphed(x))
+
+    reply, _, kernels, calls = in_turn(profiled, lambda: graphed(x))
     assert any("CUDA graph" in note for note in reply.notes)
-    outside = outside_ns(lambda: graphed(x))
-    assert spent(reply) == pytest.approx(outside, rel=WITHIN)
-    assert reply.call_ns == pytest.approx(outside, rel=WITHIN)
+    assert kernels == pytest.approx(1.0, abs=WITHIN)
+    assert calls == pytest.approx(1.0, abs=WITHIN)
 
 
 def test_a_graphs_kernels_are_seen_without_ranges_too():
@@ -184,8 +201,8 @@ def test_a_graphs_kernels_are_seen_without_ranges_too():
     graphed = compile_mode(module, "reduce-overhead")
     for _ in range(3):
         graphed(x)
-    reply = profile_calls(lambda: graphed(x), CALLS, (), {}, "cuda")
-    assert spent(reply) == pytest.approx(outside_ns(lambda: graphed(x)), rel=WITHIN)
+    reply, _, kernels, _ = in_turn(lambda: profile_calls(lambda: graphed(x), CALLS, (), {}, "cuda"), lambda: graphed(x))
+    assert kernels == pytest.approx(1.0, abs=WITHIN)
     assert any(sample.name.startswith("triton_") for sample in reply.kernels)
 
 

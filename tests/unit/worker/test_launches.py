@@ -1,0 +1,88 @@
+"""Edits of a generated kernel are launched alone: here with the compiler and the device played by hand."""
+
+from dataclasses import replace
+
+import pytest
+
+from strop.errors import NotSupported
+from strop.lowering.lower import LoweredGraph
+from strop.records.candidate import CompiledForm
+from strop.records.graph import CompiledKernel, KernelKind
+from strop.records.recipe import Step
+from strop.records.target import Target
+from strop.wire.messages import AskLaunches, ChildRole
+from strop.worker.loading import load
+from strop.worker.questions import launches
+from strop.worker.session import Session
+from tests.unit.transforms.rewriting import TARGET
+from tests.unit.worker.opening import opened
+
+KERNEL = CompiledKernel(name="triton_poi", kind=KernelKind.GENERATED, language="triton", nodes=(), source="own text")
+STEPS = [Step("retune_generated_kernel", (("hash", "k"), ("num_warps", warps))) for warps in (1, 2, 3)]
+TIMES = {"own text": 100.0, "text 1": 50.0, "text 2": 60.0}
+
+
+@pytest.fixture
+def place(monkeypatch):
+    """A kernel whose edits are named by their warps; one with three warps does not compile."""
+
+    def edited(wrapper, name, step, in_form):
+        return f"text {step.argument('num_warps', 0)}"
+
+    def compiling(name, source):
+        def run(*arguments, stream):
+            ran.append((source, arguments, stream))
+
+        def wait():
+            if source not in TIMES:
+                raise RuntimeError("does not compile")
+            return run
+
+        begun.append(source)
+        return wait
+
+    def timed(launch, cache_bytes):
+        launch()
+        return TIMES[ran[-1][0]]
+
+    begun, ran = [], []
+    monkeypatch.setattr(launches, "edited_source", edited)
+    monkeypatch.setattr(launches, "compiling_kernel", compiling)
+    monkeypatch.setattr(launches, "launch_time_ns", timed)
+    monkeypatch.setattr(launches, "_stream", lambda: 7)
+    graph = LoweredGraph("g", "g", "wrapper", None, {}, {}, lambda form: "")
+    here = launches._Place(KERNEL, graph, ("in", "out", 8), graph.in_form)
+    return here, begun, ran
+
+
+def test_every_edit_is_timed_on_the_calls_own_arguments_and_all_compile_before_the_first_runs(place):
+    here, begun, ran = place
+    one, other, broken = launches._timed(here, STEPS, 0, until_s=float("inf"))
+    assert begun == ["own text", "text 1", "text 2", "text 3"]
+    assert ran[0] == ("own text", ("in", "out", 8), 7)
+    assert (one.time_ns, one.own_ns, one.because) == (50.0, 100.0, "")
+    assert other.time_ns == 60.0
+    assert "does not compile" in broken.because and broken.time_ns == 0.0
+
+
+def test_what_is_not_reached_in_time_is_left_out(place):
+    assert launches._timed(place[0], STEPS, 0, until_s=0.0) == []
+
+
+def test_an_edit_that_does_not_fit_is_said(place, monkeypatch):
+    def refuse(wrapper, name, step, in_form):
+        raise ValueError("no such block")
+
+    monkeypatch.setattr(launches, "edited_source", refuse)
+    found = launches._timed(place[0], STEPS[:1], 0, until_s=float("inf"))
+    assert "no such block" in found[0].because
+
+
+def test_on_the_host_there_is_nothing_to_launch():
+    workload = opened("mlp")
+    session = Session(role=ChildRole.BASELINE, given_descriptor=-1, made_descriptor=-1)
+    session.open(workload)
+    target: Target = replace(TARGET, languages=("cpp",))
+    session.load(load(workload, CompiledForm(mode="eager"), target))
+    with pytest.raises(NotSupported, match="generated for an accelerator"):
+        launches.ITEM.answer(session, AskLaunches(steps=tuple(STEPS), cache_bytes=0, limit_s=1.0))
