@@ -40,6 +40,7 @@ def counted(place, kind):
     return sum(isinstance(event.what, kind) for event in everything(place))
 
 
+@pytest.mark.slow
 def test_a_campaign_is_interrupted_and_goes_on(place):
     (place.folder / "suite").mkdir()
     place.write("suite/a_trivial.py", TRIVIAL)
