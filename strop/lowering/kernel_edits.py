@@ -7,6 +7,7 @@ what the earlier ones left; what is not named stays the compiler's, byte for byt
 from __future__ import annotations
 
 import ast
+import difflib
 import importlib.util
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,7 +18,7 @@ import torch
 
 from strop.capture.compiler_output import Definition, definitions, kernel_calls
 from strop.errors import BadCandidate
-from strop.records.graph import CompilerOutput, KernelKind
+from strop.records.graph import CompilerOutput, KernelEdit, KernelKind
 from strop.records.ids import content_id
 from strop.records.recipe import Recipe, Step
 from strop.transforms import SHELF
@@ -94,17 +95,18 @@ def transform_of(step: Step) -> KernelTransform:
 class KernelEdits:
     """The kernel steps of a recipe on their way into the compiler's text, over all graphs of a module.
 
-    ``done`` collects the steps that found their kernel, ``seen`` the hashes of the kernels that there were, by name.
+    ``done`` collects what the steps that found their kernel made of it, ``seen`` the hashes of the kernels
+    that there were, by name.
     """
 
     steps: tuple[Step, ...]
-    done: set[Step]
+    done: dict[Step, KernelEdit]
     seen: dict[str, str]
 
     @classmethod
     def of(cls, steps: Sequence[Step]) -> KernelEdits:
         """Edits before the first graph is compiled."""
-        return cls(tuple(steps), set(), {})
+        return cls(tuple(steps), {}, {})
 
     @property
     def forms(self) -> tuple[str, ...]:
@@ -121,9 +123,12 @@ class KernelEdits:
         self.seen |= {name: kernel_hash(graph_id, each.source) for name, each in _defined(wrapper)}
         for step in self.steps:
             for name, definition in _defined(wrapper):
-                if definition.literal and kernel_hash(graph_id, definition.source) == step.argument(HASH, ""):
-                    wrapper = _edited(wrapper, name, definition, step, forms)
-                    self.done.add(step)
+                found = kernel_hash(graph_id, definition.source)
+                if definition.literal and found == step.argument(HASH, ""):
+                    source = edited_source(wrapper, name, step, lambda form: forms.get(form, ""))
+                    wrapper = spliced(wrapper, [(definition.literal, _as_literal(f"\n{source.strip()}\n"))])
+                    diff = _diff(name, definition.source, source)
+                    self.done[step] = KernelEdit(kernel=name, hash=found, diff=diff)
                     break
         return wrapper
 
@@ -177,10 +182,9 @@ def edited_source(wrapper: str, name: str, step: Step, in_form: Callable[[str], 
     return transform_of(step).edited(kernel, dict(step.arguments))
 
 
-def _edited(wrapper: str, name: str, definition: Definition, step: Step, forms: Forms) -> str:
-    source = edited_source(wrapper, name, step, lambda form: forms.get(form, ""))
-    assert definition.literal is not None  # noqa: S101 - asked before
-    return spliced(wrapper, [(definition.literal, _as_literal(f"\n{source.strip()}\n"))])
+def _diff(name: str, before: str, after: str) -> str:
+    old, new = before.strip().splitlines(), after.strip().splitlines()
+    return "\n".join(difflib.unified_diff(old, new, f"before/{name}", f"after/{name}", lineterm=""))
 
 
 def _counterpart(wrapper: str, other: str, name: str, form: str) -> str:

@@ -32,7 +32,7 @@ from strop.lowering.torch_shims import (
     source_of,
     wrapper_text,
 )
-from strop.records.graph import CompilerOutput
+from strop.records.graph import CompilerOutput, KernelEdit
 from strop.records.recipe import Step
 from strop.transforms._base import PERSISTENT
 from strop.transforms._graph import CUDA_GRAPH
@@ -126,6 +126,11 @@ class Lowered:
     def pack_bytes(self) -> int:
         """Memory taken by what was computed from parameters alone."""
         return sum(graph.packed.pack_bytes for graph in self.graphs if graph.packed is not None)
+
+    @property
+    def edits(self) -> tuple[KernelEdit, ...]:
+        """How steps changed generated kernels, in the order of the steps; complete after the first call."""
+        return tuple(self._edits.done[step] for step in self._edits.steps if step in self._edits.done)
 
     def _first_run(self, *args: Any, **kwargs: Any) -> Any:
         # Dynamo counts recompilations per code object, over all modules of a class, and past its limit runs eagerly

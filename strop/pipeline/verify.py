@@ -31,6 +31,7 @@ from strop.records.evidence import (
     Stage,
     ValuesEvidence,
 )
+from strop.records.graph import KernelEdit
 from strop.records.opportunity import Legality
 from strop.records.verdict import Failed, Finding, Inconclusive, Passed, Scope, Skipped, Verdict
 from strop.stats.errors import error_ratio
@@ -51,6 +52,7 @@ class Cascade:
     counted: dict[Case, tuple[LeafErrors, ...]] = field(default_factory=dict[Case, tuple[LeafErrors, ...]])
     finite_inputs: bool = False
     compile_s: float | None = None
+    edits: tuple[KernelEdit, ...] = ()
     infrastructure: bool = False
     redrawable: bool = True
 
@@ -113,6 +115,7 @@ class Cascade:
             error_ratio=error_ratio(self.leaves) if self.leaves else None,
             notes=tuple(dict.fromkeys(self.notes)),
             compile_s=self.compile_s,
+            edits=self.edits,
         )
 
 
@@ -153,12 +156,13 @@ def _build(court: Court, child: ChildPort, candidate: Candidate, cascade: Cascad
         loaded = court.load(child, candidate.form)
         took_s = time.monotonic() - started_s
         court.map(child, 2)
-        return BuildEvidence(seconds_s=took_s, resources=loaded.resources, notes=loaded.notes)
+        return BuildEvidence(seconds_s=took_s, resources=loaded.resources, notes=loaded.notes, edits=loaded.edits)
 
     evidence = contained(Stage.BUILD, load)
     if isinstance(evidence, BuildEvidence):
         cascade.notes.extend(evidence.notes)
         cascade.compile_s = evidence.seconds_s
+        cascade.edits = evidence.edits
     return cascade.hear(Stage.BUILD, evidence) and isinstance(evidence, BuildEvidence)
 
 

@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Literal
 
 from strop.records._base import Record
+from strop.records.graph import KernelEdit
 from strop.records.measurement import Comparison
 from strop.records.workload import Leaf
 
@@ -118,12 +119,13 @@ class PolicyEvidence(Record):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuildEvidence(Record):
     """The candidate loaded: how long it took by the judge's clock (building, compiling, two calls to warm up), and what
-    its builder reported (registers, spills, shared memory).
+    its builder reported (registers, spills, shared memory; which generated kernels it changed, and how).
     """
 
     seconds_s: float
     resources: tuple[tuple[str, float], ...] = ()
     notes: tuple[str, ...] = ()
+    edits: tuple[KernelEdit, ...] = ()
     evidence: Literal["build"] = "build"
 
 

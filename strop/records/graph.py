@@ -89,6 +89,18 @@ class CompiledKernel(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class KernelEdit(Record):
+    """One step's change of a generated kernel: the kernel by its name and by the ``hash`` under which the step found
+    it, and a unified diff of its whole text before and after, empty where no line changed. The child that built the
+    candidate tells it, and nothing is decided by it.
+    """
+
+    kernel: str
+    hash: str
+    diff: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CompilerOutput(Record):
     """What Inductor generated: the kernels in call order and the wrapper's text."""
 

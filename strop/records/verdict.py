@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from strop.records._base import Record
+from strop.records.graph import KernelEdit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +64,7 @@ class Verdict(Record):
     values were never compared);
     ``isolation`` the grade of the wall (A, B, C). ``compile_s`` is how long the candidate took to build, compile and
     warm up, by the judge's clock and with what the compiler's caches held (None when it did not load); no decision
-    rests on it.
+    rests on it. ``edits`` are the changes of generated kernels, in the order of the recipe's steps.
     """
 
     candidate_id: str
@@ -73,6 +74,7 @@ class Verdict(Record):
     error_ratio: float | None = None
     notes: tuple[str, ...] = ()
     compile_s: float | None = None
+    edits: tuple[KernelEdit, ...] = ()
 
     @property
     def objection(self) -> Failed | Inconclusive | None:

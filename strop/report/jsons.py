@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from strop.records.graph import KernelKind
+from strop.records.graph import KernelEdit, KernelKind
 from strop.records.ids import plain
 from strop.records.measurement import Comparison
 from strop.records.opportunity import Proposal
@@ -92,8 +92,13 @@ def verdict_json(
         "target": target.name,
         "candidate_id": verdict.candidate_id,
         "compile_s": verdict.compile_s,
+        "edits": _edits_json(verdict.edits),
         "comparison": comparison_json(comparison) if comparison else None,
     }
+
+
+def _edits_json(edits: Sequence[KernelEdit]) -> list[Json]:
+    return [{"kernel": each.kernel, "hash": each.hash, "diff": each.diff} for each in edits]
 
 
 def kept_json(kept: Kept | None) -> Json | None:
@@ -170,6 +175,7 @@ def candidate_json(story: CandidateStory) -> Json:
         if verdict
         else [],
         "compile_s": verdict.compile_s if verdict else None,
+        "edits": _edits_json(verdict.edits) if verdict else [],
         "comparison": comparison_json(story.comparison) if story.comparison else None,
     }
 

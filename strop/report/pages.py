@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -32,6 +33,7 @@ def _environment() -> Environment:
         "baseline": sentences.baseline_text,
         "same": sentences.same_text,
         "cell": _cell,
+        "fenced": _fenced,
         "ceilings": sentences.ceilings_text,
     }
     environment.filters.update(filters)
@@ -43,6 +45,12 @@ def _cell(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|")
 
 
+def _fenced(text: str, language: str) -> str:
+    """Text as a block of Markdown that nothing in it can end."""
+    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
+    return f"{fence}{language}\n{text}\n{fence}"
+
+
 def _words(story: Story, result: RunResult) -> dict[str, object]:
     commands = (sentences.repeat_kept(story, result), sentences.repeat_run(story))
     profile = story.profiled.profile if story.profiled else None
@@ -51,6 +59,11 @@ def _words(story: Story, result: RunResult) -> dict[str, object]:
         "result": result,
         "headline": sentences.headline(result),
         "kept_facts": sentences.kept_facts(result.kept) if result.kept else [],
+        "edits": result.kept.keep.verdict.edits if result.kept else (),
+        "edits_title": sentences.EDITS_TITLE,
+        "edits_measured": sentences.EDITS_MEASURED,
+        "no_line": sentences.NO_LINE,
+        "profiles": sentences.profile_kept(story, result),
         "others": [(name, sentences.other_text(kept)) for name, kept in sentences.other_classes(result)],
         "conditions": sentences.conditions_facts(story),
         "cost": sentences.cost_text(result),

@@ -32,6 +32,14 @@ _BASELINES = {
 }
 
 
+EDITS_TITLE = "What it changes in the compiler's kernels"
+EDITS_MEASURED = (
+    "Each of these profiles the kernels, with the device's counters where they can be read: first as the compiler made "
+    "them, then as changed."
+)
+NO_LINE = "No line of its text changed."
+
+
 def baseline_text(mode: str) -> str:
     """A baseline as a person would call it."""
     return _BASELINES.get(mode, f"torch.compile (mode {mode})")
@@ -227,12 +235,30 @@ def repeat_run(story: Story) -> str:
 
 def repeat_kept(story: Story, result: RunResult) -> str:
     """The command that judges and times the kept recipe again; empty where there is none."""
-    recipe = result.kept.keep.candidate.recipe if result.kept else None
-    if recipe is None or story.started is None or story.started.workload.source.kind is SourceKind.LIVE:
+    recipe, started = _kept_recipe(result), story.started
+    if recipe is None or started is None or started.workload.source.kind is SourceKind.LIVE:
         return ""
-    contract = story.started.request.contract.name
-    more = [] if contract == "fp32" else ["--contract", contract]
-    return shlex.join(["strop", "compare", *_workload_words(story.started.workload), recipe, *more])
+    words = [*_workload_words(started.workload), recipe, *_contract_words(started.request)]
+    return shlex.join(["strop", "compare", *words])
+
+
+def profile_kept(story: Story, result: RunResult) -> list[str]:
+    """The commands that profile the compiler's kernels, and those that the kept recipe makes of them; none where there
+    is no such recipe.
+    """
+    recipe, started = _kept_recipe(result), story.started
+    if recipe is None or started is None or started.workload.source.kind is SourceKind.LIVE:
+        return []
+    words = ["strop", "profile", *_workload_words(started.workload), *_contract_words(started.request)]
+    return [shlex.join(words), shlex.join([*words, "--candidate", recipe])]
+
+
+def _kept_recipe(result: RunResult) -> str | None:
+    return result.kept.keep.candidate.recipe if result.kept else None
+
+
+def _contract_words(request: Request) -> list[str]:
+    return [] if request.contract.name == "fp32" else ["--contract", request.contract.name]
 
 
 def _workload_words(workload: Workload) -> list[str]:
@@ -241,9 +267,7 @@ def _workload_words(workload: Workload) -> list[str]:
 
 def _request_words(request: Request) -> list[str]:
     plain = Request(contract=request.contract)
-    words = ["--budget", f"{request.budget_s:g}s"]
-    if request.contract.name != "fp32":
-        words += ["--contract", request.contract.name]
+    words = ["--budget", f"{request.budget_s:g}s", *_contract_words(request)]
     if request.baselines != plain.baselines:
         words += ["--baseline", ",".join(request.baselines)]
     if request.max_memory_ratio != plain.max_memory_ratio:

@@ -9,7 +9,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from strop.records.graph import Capture, KernelKind
+from strop.records.graph import Capture, KernelEdit, KernelKind
 from strop.records.measurement import Comparison
 from strop.records.opportunity import Decline, Opportunity, Proposal
 from strop.records.profile import KernelProfile, Profile
@@ -18,6 +18,9 @@ from strop.records.target import Target
 from strop.records.verdict import Verdict
 from strop.report.phrases import amount_text, interval_text, plural, ratio_text, share_text, short, time_text
 from strop.report.sentences import (
+    EDITS_MEASURED,
+    EDITS_TITLE,
+    NO_LINE,
     baseline_text,
     ceilings_text,
     conditions_facts,
@@ -30,6 +33,7 @@ from strop.report.sentences import (
     launched_text,
     other_classes,
     other_text,
+    profile_kept,
     repeat_kept,
     repeat_run,
     same_text,
@@ -38,6 +42,7 @@ from strop.report.sentences import (
 )
 from strop.report.story import CandidateStory, Story
 
+PROFILES = ("strop profile WORKLOAD", "strop profile WORKLOAD --candidate RECIPE")
 MANY_KERNELS = 10
 BAR_CELLS = 20
 FATE_STYLE = {
@@ -49,6 +54,7 @@ FATE_STYLE = {
     "to be mended": "red",
     "in work": "cyan",
 }
+DIFF_STYLE = {"+": "green", "-": "red", "@": "dim"}
 OUTCOME_STYLE = {"passed": "green", "failed": "bold red", "inconclusive": "yellow", "skipped": "dim"}
 
 
@@ -88,6 +94,7 @@ def run_report(story: Story, result: RunResult) -> Group:
         parts.append(section("Where the time goes", _kernels(story, MANY_KERNELS)))
     if result.kept is not None:
         parts.append(section("What is kept", facts(kept_facts(result.kept))))
+        parts += _edits(result.kept.keep.verdict.edits, profile_kept(story, result))
     others = other_classes(result)
     if others:
         parts.append(section("Scored apart", facts((name, other_text(kept)) for name, kept in others)))
@@ -99,6 +106,23 @@ def run_report(story: Story, result: RunResult) -> Group:
     parts.append(section("Cost", Text(cost_text(result))))
     parts.append(section("Repeat it", _repeats(story, result)))
     return Group(*parts)
+
+
+def _edits(edits: Sequence[KernelEdit], commands: Sequence[str]) -> list[RenderableType]:
+    """What a candidate changes in generated kernels, and the ``commands`` that say what comes of it."""
+    lines: list[RenderableType] = []
+    for edit in edits:
+        lines.append(Text(_plain(f"{edit.kernel} ({edit.hash})"), style="bold"))
+        lines += [Text(line, style=DIFF_STYLE.get(line[:1], "")) for line in _plain(edit.diff or NO_LINE).split("\n")]
+        lines.append(Text())
+    if edits and commands:
+        lines += [Text(EDITS_MEASURED), *(Text(command, style="cyan") for command in commands)]
+    return [section(EDITS_TITLE, Group(*lines))] if edits else []
+
+
+def _plain(text: str) -> str:
+    """Text from behind the wall without what could move a terminal's cursor."""
+    return "".join(mark if mark.isprintable() or mark in "\n\t" else "\ufffd" for mark in text)
 
 
 def _headline(result: RunResult) -> Text:
@@ -228,6 +252,7 @@ def verdict_report(verdict: Verdict, comparison: Comparison | None) -> Group:
     ]
     if comparison is not None:
         parts.append(section("Time", facts(_comparison_facts(comparison))))
+    parts += _edits(verdict.edits, PROFILES)
     pairs = [("candidate", verdict.candidate_id), ("isolation", verdict.isolation), ("holds for", scope_text(verdict))]
     if verdict.compile_s is not None:
         pairs.append(("ready after", f"{time_text(verdict.compile_s * 1e9)} of building, compiling and warming up"))

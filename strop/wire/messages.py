@@ -15,7 +15,7 @@ from strop.records._base import Record
 from strop.records.candidate import Form
 from strop.records.contract import Contract
 from strop.records.evidence import Circumstance, Distribution, Stage
-from strop.records.graph import Capture, KernelKind
+from strop.records.graph import Capture, KernelEdit, KernelKind
 from strop.records.opportunity import Decline, Proposal
 from strop.records.profile import DeviceKernel, KernelProfile
 from strop.records.recipe import Step
@@ -240,6 +240,7 @@ class Loaded(Record):
 
     resources: tuple[tuple[str, float], ...] = ()
     notes: tuple[str, ...] = ()
+    edits: tuple[KernelEdit, ...] = ()
     reply: Literal["loaded"] = "loaded"
 
 

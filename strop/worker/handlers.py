@@ -124,7 +124,8 @@ def _describe(session: Session, request: Describe) -> DescribedReply:
 def _load(session: Session, request: Load) -> Loaded:
     runner = load(session.opened, request.form, request.target)
     session.load(runner)
-    return Loaded(resources=runner.resources, notes=runner.notes)
+    edits = runner.edits() if runner.edits is not None else ()
+    return Loaded(resources=runner.resources, notes=runner.notes, edits=edits)
 
 
 def _map(session: Session, request: Map) -> Done:

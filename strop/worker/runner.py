@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 
+from strop.records.graph import KernelEdit
 from strop.wire.tensors import same_bits
 from strop.worker.guard import Who, foreign
 from strop.worker.opened import Opened
@@ -28,8 +29,8 @@ _clock = time.perf_counter
 @dataclass(slots=True, kw_only=True)
 class Runner:
     """``who`` is blamed for what it raises. ``again`` builds a second instance, ``recompile`` one whose compilation
-    is observed. ``names`` says, after a delivery, which of the workload's parameters and buffers went into which of
-    the module's own.
+    is observed. ``edits`` tells, once it was called, how generated kernels were changed. ``names`` says, after a
+    delivery, which of the workload's parameters and buffers went into which of the module's own.
     """
 
     call: Callable[..., Any]
@@ -39,6 +40,7 @@ class Runner:
     again: Callable[[], Runner] | None = None
     repack: Callable[[], None] | None = None
     recompile: Callable[[Mapping[str, Any]], Observed] | None = None
+    edits: Callable[[], tuple[KernelEdit, ...]] | None = None
     is_workload: bool = False
     last_result: Any = None
     resources: tuple[tuple[str, float], ...] = ()

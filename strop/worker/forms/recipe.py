@@ -45,6 +45,7 @@ class FromRecipe(Builder):
             doing="The rewritten workload",
             repack=lowered.repack,
             recompile=lambda more: observe(opened.build(), rewrite, replace(wanted, inductor=options | dict(more))),
+            edits=lambda: lowered.edits,
             notes=tuple(f"graph break: {each.reason} ({each.where})" for each in captured.breaks),
         )
 

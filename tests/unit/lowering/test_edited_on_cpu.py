@@ -48,6 +48,38 @@ def test_an_edited_kernel_runs_and_is_what_the_record_shows():
     torch.testing.assert_close(lower(module)(x), module(x))
 
 
+def test_what_each_step_changed_is_told_in_their_order():
+    module, x = net(), torch.randn(4, 8)
+    kernel = kernel_in(module, x)
+    doubled = kernel.source.replace("tmp1.store(", "(tmp1 + tmp1).store(")
+    first = replace_source(kernel, doubled)
+    lowered, _ = edited(module, x, first)
+    (told,) = lowered.edits
+    assert (told.kernel, told.hash) == (kernel.name, kernel.hash)
+    lines = told.diff.splitlines()
+    assert lines[:2] == [f"--- before/{kernel.name}", f"+++ after/{kernel.name}"]
+    assert changes(told) == {
+        *(f"-{line}" for line in kernel.source.splitlines() if "tmp1.store(" in line),
+        *(f"+{line}" for line in doubled.splitlines() if "tmp1 + tmp1" in line),
+    }
+    again = replace_source(generated(lowered)[-1], doubled.replace("(tmp1 + tmp1)", "(tmp1 + tmp1 + tmp1)"))
+    both = lower(module, options=LoweringOptions(edits=(first, again)))
+    assert both.edits == ()
+    torch.testing.assert_close(both(x), 3 * module(x))
+    one, two = both.edits
+    assert one == told and two.hash == generated(lowered)[-1].hash
+    assert {change.strip("+- ").count("tmp1 +") for change in changes(two)} == {1, 2}
+    both(x)
+    assert len(both.edits) == 2
+    same, _ = edited(module, x, replace_source(kernel, kernel.source))
+    assert [each.diff for each in same.edits] == [""]
+
+
+def changes(edit):
+    """The lines that a diff takes away and adds."""
+    return {line for line in edit.diff.splitlines()[2:] if line[0] in "+-"}
+
+
 def test_an_edit_is_compiled_into_the_observed_program_too():
     module, x = net(), torch.randn(4, 8)
     source = kernel_in(module, x).source.replace("tmp1.store(", "(tmp1 + tmp1).store(")

@@ -19,7 +19,7 @@ from strop.records.event import (
     RunEnded,
     StopReason,
 )
-from strop.records.graph import Capture, CapturedGraph, KernelKind, Region
+from strop.records.graph import Capture, CapturedGraph, KernelEdit, KernelKind, Region
 from strop.records.opportunity import Decline, Legality, Opportunity, Proposal
 from strop.records.profile import Bound, DeviceKernel, KernelCounters, KernelProfile, KernelResources, Profile
 from strop.records.recipe import Step
@@ -143,6 +143,26 @@ def happy() -> list[Happening]:
         *tried("lucky", 1.2, confirmed=1.0),
         Best(kept=kept, without_work_removed=kept, without_compiler=None),
         Noted(text="the machine was busy"),
+        ended(),
+    ]
+
+
+EDIT = KernelEdit(
+    kernel=KERNEL.name,
+    hash="k-1",
+    diff="--- before/k\n+++ after/k\n@@ -1,2 +1,2 @@\n #include <a.h>\n-old ```<b>\n+new ```<b>",
+)
+
+
+def edited(*edits: KernelEdit) -> list[Happening]:
+    """``fold`` is kept, and changes generated kernels."""
+    kept = keep("fold", 1.4)
+    verdict = replace(kept.verdict, edits=edits)
+    return [
+        *survey(),
+        Proposed(candidate=kept.candidate),
+        Judged(verdict=verdict),
+        Decided(decision=replace(kept, verdict=verdict), final=True),
         ended(),
     ]
 

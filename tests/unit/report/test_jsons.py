@@ -9,7 +9,7 @@ from strop.report import jsons
 from strop.report.story import told
 from strop.supervisor.result import summarise
 from tests.unit.report import stories
-from tests.unit.supervisor.makers import TARGET, WORKLOAD, comparison
+from tests.unit.supervisor.makers import TARGET, WORKLOAD, candidate, comparison
 
 OPTIMIZE_KEYS = {
     "schema",
@@ -191,6 +191,17 @@ def test_how_long_a_candidate_took_to_compile_is_said():
     assert jsons.verdict_json(verdict, WORKLOAD, TARGET, "fp32")["compile_s"] == 2.5
     unloaded = Verdict(candidate_id="c-1", findings=(Failed(check="builds", because="it raised"),), isolation="B")
     assert jsons.verdict_json(unloaded, WORKLOAD, TARGET, "fp32")["compile_s"] is None
+
+
+def test_what_a_candidate_changes_in_generated_kernels_is_in_its_json():
+    shown = {"kernel": stories.EDIT.kernel, "hash": "k-1", "diff": stories.EDIT.diff}
+    happened = stories.events(stories.edited(stories.EDIT))
+    run = jsons.run_json(told(happened), summarise(happened))
+    assert run["candidates"][0]["edits"] == [shown]
+    verdict = Verdict(candidate_id="c-1", findings=(Passed(check="a"),), isolation="B", edits=(stories.EDIT,))
+    assert jsons.verdict_json(verdict, WORKLOAD, TARGET, "fp32")["edits"] == [shown]
+    plain = stories.events([*stories.happy(), stories.Proposed(candidate=candidate("in_work"))])
+    assert [each["edits"] for each in jsons.run_json(told(plain), summarise(plain))["candidates"]] == [[]] * 5
 
 
 def test_an_error_names_its_kind_and_code():

@@ -142,6 +142,43 @@ def test_html_and_markdown_of_every_kind_of_run():
             assert html.unescape(page).count(sentences.headline(result)) == 1
 
 
+def test_every_report_shows_what_the_kept_recipe_changes_in_generated_kernels():
+    run = both(stories.edited(stories.EDIT))
+    candidate = next(iter(run[0].candidates.values()))
+    pages = {
+        "terminal": printed(run_report(*run)),
+        "candidate": printed(candidate_report(candidate)),
+        "markdown": markdown_page(*run),
+        "html": html.unescape(re.sub(r"</?(?:span|p|code|pre)[^>]*>", "", html_page([run]))),
+    }
+    for name, page in pages.items():
+        assert sentences.EDITS_TITLE in page, name
+        for wanted in (stories.EDIT.kernel, "k-1", "-old ```<b>", "+new ```<b>"):
+            assert wanted in page, (name, wanted)
+    for name in ("terminal", "markdown", "html"):
+        before, after = pages[name].split("strop profile examples/mlp.py", 1)
+        assert sentences.EDITS_MEASURED[:40] in before and "strop profile examples/mlp.py --candidate fold" in after
+    assert "strop profile WORKLOAD --candidate RECIPE" in pages["candidate"]
+    assert f"\n````diff\n{stories.EDIT.diff}\n````\n" in pages["markdown"]
+    assert '<span class="more">+new ```&lt;b&gt;</span>' in html_page([run])
+
+
+def test_nothing_is_said_of_edits_where_there_are_none():
+    run = both(stories.happy())
+    candidate = next(iter(run[0].candidates.values()))
+    for page in (printed(run_report(*run)), printed(candidate_report(candidate)), markdown_page(*run)):
+        assert sentences.EDITS_TITLE not in page and "strop profile" not in page
+    assert sentences.EDITS_TITLE not in html.unescape(html_page([run]))
+
+
+def test_an_edit_that_changes_no_line_is_said_to_and_text_moves_no_cursor():
+    run = both(stories.edited(replace(stories.EDIT, diff=""), replace(stories.EDIT, diff="+a\x1b[2J\n+b\n\n+c")))
+    text = printed(run_report(*run))
+    assert sentences.NO_LINE in text and sentences.NO_LINE in markdown_page(*run)
+    assert sentences.NO_LINE in html_page([run])
+    assert "\x1b" not in text and "+a\ufffd[2J" in text and "+c" in text
+
+
 def test_markdown_tables_cannot_be_broken_by_names():
     page = markdown_page(*both(stories.happy()))
     (row,) = [line for line in page.splitlines() if "<relu>" in line]

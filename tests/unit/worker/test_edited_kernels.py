@@ -81,6 +81,15 @@ def test_what_the_profile_names_is_what_the_edit_changes(kernel):
     assert any(not np.allclose(other[path], plain[path], atol=1e-3) for path in plain)
 
 
+def test_the_child_that_built_it_tells_what_an_edit_changed(kernel):
+    with Child(ChildRole.CANDIDATE) as child:
+        (told,) = loaded(child, edit(kernel, kernel.source.replace(".store(", ".store( ", 1))).edits
+        assert (told.kernel, told.hash) == (kernel.name, kernel.hash)
+        before = next(line for line in kernel.source.splitlines() if ".store(" in line)
+        assert f"\n-{before}\n" in told.diff and before.replace(".store(", ".store( ", 1) in told.diff
+        assert child.load(RecipeForm(recipe=Recipe())).edits == ()
+
+
 def test_a_broken_edit_is_answered_with_the_compilers_words(kernel):
     with Child(ChildRole.CANDIDATE) as child:
         raised = loaded(child, edit(kernel, kernel.source.replace(".store(", ".stroe(", 1)))
