@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 
-from strop.pipeline.court import Court, owned
+from strop.pipeline.court import Court, copied, owned
 from strop.pipeline.gold import Gold
 from strop.pipeline.slots import Supply, slots_for, supply
 from strop.pipeline.values import errors_as_needed
@@ -23,8 +23,10 @@ from strop.wire.messages import AskMemory, MemoryReply
 from strop.wire.tensors import Tensors, views
 
 ORDER = (BASELINE, CANDIDATE, CANDIDATE, BASELINE)
-GRADED_PAIRS = 2
-"""Per pair of processes, so many secretly chosen rounds are judged by value; every round could be one of them."""
+GRADED_SHARE = 0.5
+"""So likely is each pair to be judged by value, whatever came before it: to feel that others were judged, or to count
+rounds, says nothing about the next.
+"""
 TIME_CASE = Case(index=0, distribution=Distribution.OWN)
 
 
@@ -43,6 +45,21 @@ class Lane:
         with owned(self.child):
             return self.child.time_calls(self.slots, timeout_s)
 
+    def answer(self, contents: Sequence[Tensors]) -> Answer:
+        """A private copy of what one secret call of the last round had left when the clock stopped."""
+        slot = random.SystemRandom().randrange(len(contents))
+        got = copied(views(self.child.stopped(), self.child.made.layout, slot))
+        return Answer(contents=contents, slot=slot, got=got)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What the call on ``slot`` of a round on these contents left."""
+
+    contents: Sequence[Tensors]
+    slot: int
+    got: Tensors
+
 
 @dataclass(slots=True, kw_only=True)
 class Clock:
@@ -60,15 +77,17 @@ class Clock:
         slots = slots_for(court.description, court.target, call_ns)
         lanes = {BASELINE: lane(court, baseline, slots), CANDIDATE: lane(court, candidate, slots)}
         source = supply(court)
-        judged = set(random.SystemRandom().sample(range(looks.looks[0]), min(GRADED_PAIRS, looks.looks[0])))
         null = lane(court, court.null, slots)
         warm = source.round(slots)
         for warmed in (*lanes.values(), null):
             warmed.block(warm, court.timeouts.run_s)
-        done = 0
+        done, graded_before = 0, len(self.graded)
         for look, pairs in enumerate(looks.looks):
             for pair in range(done, pairs):
-                self._pair(lanes, null, source, pair, process, judged=pair in judged)
+                is_last_chance = pair == pairs - 1 and len(self.graded) == graded_before
+                judged = is_last_chance or random.SystemRandom().random() < GRADED_SHARE
+                for answer in self._pair(lanes, null, source, pair, process, judged=judged):
+                    self._grade(lanes[BASELINE], answer)
             done = pairs
             if consider(looks, look, self._effect(process)).stop:
                 break
@@ -79,15 +98,16 @@ class Clock:
 
     def _pair(
         self, lanes: dict[str, Lane], null: Lane, source: Supply, pair: int, process: int, *, judged: bool
-    ) -> None:
+    ) -> list[Answer]:
+        """Time one pair; an answer of each of the candidate's rounds, where the pair is to be judged."""
         slots = null.slots
         timeout_s = self.court.timeouts.run_s
         null_ns = null.block(source.round(slots), timeout_s)
-        seen: dict[str, Sequence[Tensors]] = {}
+        answers: list[Answer] = []
         for side in ORDER:
             # No round repeats an earlier one: an answer that was remembered is never asked for again.
-            seen[side] = source.round(slots)
-            elapsed_ns = lanes[side].block(seen[side], timeout_s)
+            contents = source.round(slots)
+            elapsed_ns = lanes[side].block(contents, timeout_s)
             self.blocks.append(
                 Block(
                     side=side,
@@ -98,20 +118,18 @@ class Clock:
                     null_ns=min(null_ns, elapsed_ns),
                 )
             )
-        if judged:
-            self._grade(lanes, seen[CANDIDATE])
+            if judged and side == CANDIDATE:
+                answers.append(lanes[side].answer(contents))
+        return answers
 
-    def _grade(self, lanes: dict[str, Lane], contents: Sequence[Tensors]) -> None:
-        """Judge one secret slot of the candidate's last timed round: what the clock saw must also be right.
+    def _grade(self, baseline: Lane, answer: Answer) -> None:
+        """Judge an answer of the candidate: what the clock saw must also be right.
 
         The baseline answers the same contents beside it, off the clock.
         """
-        slot = random.SystemRandom().randrange(len(contents))
-        layout = lanes[CANDIDATE].child.made.layout
-        got = views(lanes[CANDIDATE].child.stopped(), layout, slot)
-        lanes[BASELINE].block(contents, self.court.timeouts.run_s)
-        theirs = views(lanes[BASELINE].child.stopped(), layout, slot)
-        inputs = contents[slot]
+        baseline.block(answer.contents, self.court.timeouts.run_s)
+        theirs = views(baseline.child.stopped(), baseline.child.made.layout, answer.slot)
+        inputs = answer.contents[answer.slot]
         gold = Gold(
             case=TIME_CASE,
             inputs=inputs,
@@ -119,7 +137,8 @@ class Clock:
             baseline=theirs,
         )
         outputs = {leaf.path for leaf in self.court.description.outputs}
-        leaves = tuple(leaf for leaf in errors_as_needed(self.court, gold, got, self.factor) if leaf.path in outputs)
+        found = errors_as_needed(self.court, gold, answer.got, self.factor)
+        leaves = tuple(leaf for leaf in found if leaf.path in outputs)
         self.graded.append(ValuesEvidence(stage=Stage.TIME, case=TIME_CASE, leaves=leaves))
 
 
