@@ -42,7 +42,7 @@ from strop.wire.messages import (
     Ran,
     Run,
 )
-from strop.wire.tensors import Tensors
+from strop.wire.tensors import Tensors, copied
 
 REDRAWS = 6
 SLOTS = 2
@@ -272,6 +272,8 @@ class Court:
         if known is None:
             with trusted("The reference could not answer"):
                 gold = self._draw_gold(case)
+            # A generator that no seed governs draws other inputs the second time; samples belong to the first.
+            self._samples.forget(key)
             known = self._golds.keep(key, gold, gold.size_bytes)
         return replace(known, case=case)
 
@@ -385,11 +387,6 @@ def snapshot_of(child: ChildPort, slot: int) -> Tensors:
     hundreds of slots.
     """
     return copied(child.made.views(slot))
-
-
-def copied(tensors: Mapping[str, torch.Tensor]) -> Tensors:
-    """Private copies."""
-    return {path: tensor.clone() for path, tensor in tensors.items()}
 
 
 def finite(tensors: Mapping[str, torch.Tensor]) -> bool:

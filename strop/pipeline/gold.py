@@ -62,7 +62,7 @@ class Remembered(Generic[Thing]):
 
     def keep(self, key: object, thing: Thing, size_bytes: int) -> Thing:
         """Remember a thing if there is room for it, and hand it back."""
-        self._things.pop(key, None)
+        self.forget(key)
         if self.has_room_for(size_bytes):
             self._things[key] = (thing, size_bytes)
             while sum(size for _, size in self._things.values()) > self._limit_bytes:
@@ -72,6 +72,10 @@ class Remembered(Generic[Thing]):
     def has_room_for(self, size_bytes: int) -> bool:
         """False for what would not be remembered anyway."""
         return size_bytes <= self._limit_bytes
+
+    def forget(self, key: object) -> None:
+        """Forget what was remembered under the key, if anything."""
+        self._things.pop(key, None)
 
     def clear(self) -> None:
         """Forget everything."""

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 import torch
 
 from strop.errors import ChildFault, WorkloadInconclusive
-from strop.pipeline.court import Court, copied, run_once, trusted
+from strop.pipeline.court import Court, run_once, trusted
 from strop.pipeline.judge import role_of
 from strop.ports import WallPort
 from strop.records.candidate import Candidate
@@ -28,7 +28,7 @@ from strop.records.tensor import DType
 from strop.records.workload import Leaf, Workload
 from strop.stats.figures import pieces
 from strop.wire.messages import Done, DrawInputs
-from strop.wire.tensors import Tensors, real
+from strop.wire.tensors import Tensors, copied, real
 
 SEED = 42
 TRIAL_SEEDS = (734796314, 576165995, 2197670066, 839703249, 2584932063)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 
-from strop.pipeline.court import Court, copied, owned
+from strop.pipeline.court import Court, owned
 from strop.pipeline.gold import Gold
 from strop.pipeline.slots import Supply, slots_for, supply
 from strop.pipeline.values import errors_as_needed
@@ -20,7 +20,7 @@ from strop.records.measurement import BASELINE, CANDIDATE, Block, Comparison, Co
 from strop.stats.compare import FALSE_FASTER_RATE, Effect, compare_blocks, estimate, pair_log_ratios
 from strop.stats.sequential import Plan, consider
 from strop.wire.messages import AskMemory, MemoryReply
-from strop.wire.tensors import Tensors, views
+from strop.wire.tensors import Tensors, copied, views
 
 ORDER = (BASELINE, CANDIDATE, CANDIDATE, BASELINE)
 GRADED_SHARE = 0.5

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import torch
 
 from strop.records.tensor import DType, TensorSpec
@@ -55,6 +57,11 @@ def views(memory: torch.Tensor, layout: Layout, slot: int | None) -> Tensors:
     return {span.path: view(memory, span.tensor, start) for span, start in layout.placed(slot)}
 
 
+def copied(tensors: Mapping[str, torch.Tensor]) -> Tensors:
+    """Private copies, byte for byte."""
+    return {path: _plain(each).clone().view(each.dtype) for path, each in tensors.items()}
+
+
 def real(values: torch.Tensor) -> torch.Tensor:
     """The same numbers without complex ones: those become a trailing axis of two."""
     return torch.view_as_real(values) if values.is_complex() else values
@@ -62,9 +69,13 @@ def real(values: torch.Tensor) -> torch.Tensor:
 
 def bits(values: torch.Tensor) -> torch.Tensor:
     """The bytes of dense values as integers of the elements' width, one dimension; 16-byte elements as pairs of 8."""
-    # A copy of booleans would turn every byte that is not 0 into 1.
-    flat = (values.view(torch.uint8) if values.dtype is torch.bool else values).reshape(-1)
+    flat = _plain(values).reshape(-1)
     return flat.view(_INTEGERS[min(flat.element_size(), 8)]) if flat.numel() else flat.to(torch.uint8)
+
+
+def _plain(values: torch.Tensor) -> torch.Tensor:
+    """Booleans as their bytes: a copy of booleans would turn every byte that is not 0 into 1."""
+    return values.view(torch.uint8) if values.dtype is torch.bool else values
 
 
 _INTEGERS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}

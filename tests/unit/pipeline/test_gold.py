@@ -18,7 +18,7 @@ from strop.records.tensor import HOST
 from strop.stats.errors import HONEST_SAMPLES
 from strop.wire import messages as m
 from strop.wire.tensors import same_bits
-from tests.unit.pipeline.scripted import CONDITIONS, DESCRIPTION, TARGET, WORKLOAD, Script, ScriptedWall
+from tests.unit.pipeline.scripted import CONDITIONS, DESCRIPTION, TARGET, WORKLOAD, Script, ScriptedChild, ScriptedWall
 from tests.unit.pipeline.test_honest_rounding import coarse, perturbed
 from tests.unit.pipeline.test_line import FLOOR, RECIPE, RULES
 
@@ -202,6 +202,24 @@ def test_samples_are_remembered_only_where_there_is_room_for_all():
             for _ in range(2):
                 assert len(list(trusted.honest(trusted.gold(case_of(0))))) == HONEST_SAMPLES
         assert perturbed(wall) == walks * HONEST_SAMPLES
+
+
+def test_samples_belong_to_the_inputs_that_they_were_drawn_on(monkeypatch):
+    """A generator that ignores its seed gives a case other inputs when it has to be drawn again."""
+    numbers = iter(range(1000))
+    seeded = ScriptedChild._draw_inputs
+    monkeypatch.setattr(
+        ScriptedChild, "_draw_inputs", lambda child, request: seeded(child, replace(request, seed=next(numbers)))
+    )
+    with court(ScriptedWall(), 8 * SAMPLES_BYTES) as trusted:
+        first = trusted.gold(case_of(0))
+        list(trusted.honest(first))
+        for index in range(1, 8 * SAMPLES_BYTES // GOLD_BYTES + 1):
+            trusted.gold(case_of(index))
+        again = trusted.gold(case_of(0))
+        assert not same_bits(first.inputs["x"], again.inputs["x"])
+        for sample in trusted.honest(again):
+            assert torch.allclose(sample["out"], again.expected["out"])
 
 
 def test_inputs_that_are_not_the_courts_own_leave_nothing_behind():

@@ -26,7 +26,19 @@ from strop.wire.frames import (
 )
 from strop.wire.layout import GUARD_BYTES, extent_bytes, plan_layout
 from strop.wire.messages import Done, ReplyMessage, RequestMessage, Run
-from strop.wire.tensors import bits, known_dtype, real, same_bits, shaped, sizes, steps, torch_dtype, view, views
+from strop.wire.tensors import (
+    bits,
+    copied,
+    known_dtype,
+    real,
+    same_bits,
+    shaped,
+    sizes,
+    steps,
+    torch_dtype,
+    view,
+    views,
+)
 from tests.unit.wire.guards import guard_mask
 
 shapes = st.lists(st.integers(0, 5), max_size=4).map(tuple)
@@ -124,6 +136,17 @@ def test_booleans_that_are_neither_true_nor_false_keep_their_bits():
     assert bits(table).tolist() == [2, 3, 4, 5, 6, 7]
     assert bits(table.t()).tolist() == [2, 5, 3, 6, 4, 7]
     assert not same_bits(table.t(), torch.ones(3, 2, dtype=torch.bool))
+
+
+@pytest.mark.parametrize("step", [1, 2])
+def test_copies_are_private_and_keep_every_byte(step):
+    bytes_ = torch.arange(40, dtype=torch.uint8)
+    of = {"flag": bytes_.view(torch.bool)[::step], "x": torch.full((3, 4), torch.nan).t(), "none": torch.empty(0, 2)}
+    copies = copied(of)
+    assert all(same_bits(copies[path], each) for path, each in of.items())
+    bytes_.zero_()
+    assert copies["flag"].view(torch.uint8).tolist() == list(range(0, 40, step))
+    assert copies["flag"].untyped_storage().nbytes() == 40 // step
 
 
 def test_messages_survive_and_unknown_keys_do_not():
