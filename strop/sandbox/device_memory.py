@@ -15,8 +15,9 @@ def is_on_device(layout: Layout) -> bool:
 
 
 class DeviceMemory:
-    """``bytes`` is the memory as a tensor; torch's own allocator would hand out pieces of larger blocks, and a handle
-    always lends the whole block.
+    """``bytes`` is the memory as a tensor, all zeros at first: what this process gave back it may get again, answers
+    that no child may see among it. torch's own allocator would hand out pieces of larger blocks, and a handle always
+    lends the whole block.
 
     Raises:
         CudaError: the driver refused; of everything.
@@ -26,7 +27,7 @@ class DeviceMemory:
         driver.enter()
         self._address = driver.allocate(size_bytes)
         self.handle = driver.share(self._address)
-        self.bytes = lent_tensor(self._address, torch.uint8, size_bytes)
+        self.bytes = lent_tensor(self._address, torch.uint8, size_bytes).zero_()
 
     def close(self) -> None:
         """Give the memory back; idempotent. The child must have ended, and no view may be used any more."""

@@ -13,7 +13,7 @@ RELEASED = 0xDD
 
 class FakeDriver:
     """``held`` maps addresses to what was allocated; beyond ``limit_bytes`` together it is out of memory. What was
-    released is overwritten, so that whoever still uses it is found out.
+    released is overwritten, so that whoever still uses it is found out, and what is allocated may have been released.
     """
 
     def __init__(self, limit_bytes=1 << 30):
@@ -26,7 +26,7 @@ class FakeDriver:
     def allocate(self, size_bytes):
         if sum(map(len, self.held.values())) + size_bytes > self.limit_bytes:
             raise CudaError("CUDA_ERROR_OUT_OF_MEMORY", f"{size_bytes} bytes of memory")
-        buffer = ctypes.create_string_buffer(size_bytes)
+        buffer = ctypes.create_string_buffer(bytes([RELEASED]) * size_bytes, size_bytes)
         self.held[ctypes.addressof(buffer)] = buffer
         return ctypes.addressof(buffer)
 

@@ -56,6 +56,12 @@ def test_what_is_on_the_host_needs_no_device(driver):
     arena.close()
 
 
+def test_what_others_left_in_the_memory_is_not_lent_with_it(driver):
+    memory = DeviceMemory(1000)
+    assert not driver.bytes_of(memory.handle).any()
+    memory.close()
+
+
 def test_what_is_written_here_is_what_the_child_sees(driver, arena):
     arena.write(1, {"x": torch.full((4, 4), 3.0)})
     arena.write(None, {"w": torch.arange(8.0)})
