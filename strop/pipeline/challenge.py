@@ -8,6 +8,7 @@ from dataclasses import replace
 from strop.checks._base import Rules
 from strop.errors import ChildFault, WorkloadInconclusive
 from strop.pipeline.court import SLOTS, Court
+from strop.pipeline.gold import within_memory
 from strop.pipeline.judge import role_of
 from strop.pipeline.measure import compare
 from strop.ports import ChildPort
@@ -35,7 +36,8 @@ def challenge(court: Court, keep: Keep, mode: str, rules: Rules, conditions: Con
     with ExitStack() as stack:
         try:
             rival = _built(court, stack, mode)
-            found = replace(_timed(court, stack, candidate, rival, rules, conditions), baseline=mode)
+            with within_memory():
+                found = replace(_timed(court, stack, candidate, rival, rules, conditions), baseline=mode)
         except (ChildFault, WorkloadInconclusive) as fault:
             return Challenged(mode=mode, candidate_id=candidate.id, because=str(fault))
     outdoes = found.speedup < keep.comparison.speedup

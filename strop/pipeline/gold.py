@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+import torch
+
+from strop.errors import WorkloadInconclusive
 from strop.records.evidence import Case
 from strop.records.target import Target
 from strop.records.tensor import HOST
@@ -16,6 +21,18 @@ Thing = TypeVar("Thing")
 SHARE_OF_MEMORY = 16
 """Remembered answers take at most one part in so many of a device's memory; the rest is for those who run."""
 HOST_BYTES = 2 << 30
+
+
+@contextmanager
+def within_memory() -> Generator[None]:
+    """Around what this side computes on the device: where its memory runs out nobody was judged, and others may be."""
+    try:
+        yield
+    except torch.OutOfMemoryError as error:
+        raise WorkloadInconclusive(
+            "The device's memory is too small for what the workload's answers are held against. Make the workload "
+            "smaller, or see that nothing else takes that memory."
+        ) from error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,7 @@ from strop.checks._base import Rules
 from strop.errors import ChildFault
 from strop.pipeline.cases import Plan, full_plan, screening_plan
 from strop.pipeline.court import Court
+from strop.pipeline.gold import within_memory
 from strop.pipeline.measure import compare
 from strop.pipeline.verify import Cascade, crash_at, verify
 from strop.ports import ChildPort
@@ -45,6 +46,7 @@ CONFIRMATION = Depth(plan=full_plan, processes=3, looks=Looks((5,)))
 VERIFICATION = Depth(plan=full_plan, processes=0, looks=None)
 
 
+@within_memory()
 def judge(
     court: Court, candidate: Candidate, rules: Rules, conditions: Conditions, floor: Floor, depth: Depth
 ) -> Judgement:

@@ -17,6 +17,7 @@ import torch
 
 from strop.errors import ChildFault, WorkloadInconclusive
 from strop.pipeline.court import Court, run_once, trusted
+from strop.pipeline.gold import within_memory
 from strop.pipeline.judge import role_of
 from strop.ports import WallPort
 from strop.records.candidate import Candidate
@@ -39,6 +40,7 @@ HALF_TOLERANCE = 1e-2
 _HALVES = (DType.FLOAT16, DType.BFLOAT16)
 
 
+@within_memory()
 def ask_kernelbench(
     wall: WallPort, workload: Workload, contract: Contract, target: Target, candidate: Candidate
 ) -> RuleAsked:

@@ -13,6 +13,7 @@ from strop.checks._base import Rules
 from strop.checks._bound import allowed
 from strop.errors import WorkloadInconclusive
 from strop.pipeline.court import Court, trusted
+from strop.pipeline.gold import within_memory
 from strop.pipeline.measure import call_time_ns, lane
 from strop.pipeline.slots import slots_for, supply
 from strop.pipeline.values import case_errors
@@ -36,6 +37,7 @@ def capture(court: Court) -> Captured:
     return Captured(capture=reply.capture)
 
 
+@within_memory()
 def admit(court: Court) -> Admitted:
     """Can its answers be compared at all, and then power: would a trivial answer pass? The bound must be small beside
     the spread of the answers between independent inputs.
@@ -94,6 +96,7 @@ def _input_like(inputs: Tensors, shape: tuple[object, ...]) -> torch.Tensor | No
     return next((each for each in inputs.values() if each.shape == shape and each.is_floating_point()), None)
 
 
+@within_memory()
 def baselines(court: Court, modes: tuple[str, ...]) -> BaselinesMeasured:
     """Time eager and the compile modes in turn, round by round, and name the fastest. A mode that fails is said so.
 

@@ -1,0 +1,54 @@
+"""The trusted side computes on the device too: where its memory runs out nobody is to blame, and nothing crashes."""
+
+import pytest
+import torch
+
+from strop.errors import WorkloadInconclusive
+from strop.pipeline import values
+from strop.pipeline.challenge import challenge
+from strop.pipeline.judge import CONFIRMATION, SCREENING
+from strop.pipeline.kernelbench import ask_kernelbench
+from strop.records.contract import CONTRACTS
+from strop.records.decision import Keep
+from strop.records.verdict import Passed, Verdict
+from strop.wire.tensors import Tensors
+from tests.unit.pipeline.scripted import CONDITIONS, TARGET, WORKLOAD, Script, ScriptedArena, ScriptedWall
+from tests.unit.pipeline.test_line import RECIPE, RULES, court, run, stations
+from tests.unit.pipeline.test_pure_stations import comparison
+
+
+def runs_out(*_: object, **__: object) -> Tensors:
+    raise torch.OutOfMemoryError("CUDA out of memory.")
+
+
+@pytest.mark.parametrize("depth", [SCREENING, CONFIRMATION])
+def test_a_candidate_that_could_not_be_looked_at_is_not_blamed(depth, monkeypatch):
+    monkeypatch.setattr(values, "leaf_errors", runs_out)
+    wall = ScriptedWall(candidate=Script(call_ns=5e5))
+    with pytest.raises(WorkloadInconclusive, match=r"memory is too small.*Make the workload smaller"):
+        run(wall, depth=depth)
+    assert all(child.closed for child in wall.children)
+
+
+def test_the_survey_ends_with_a_sentence(monkeypatch):
+    with stations(ScriptedWall()) as line:
+        line.describe()
+        monkeypatch.setattr(ScriptedArena, "write", runs_out)
+        for station in (line.admit, line.baselines):
+            with pytest.raises(WorkloadInconclusive, match="memory is too small"):
+                station()
+
+
+def test_the_rule_was_not_asked(monkeypatch):
+    monkeypatch.setattr(ScriptedArena, "write", runs_out)
+    with pytest.raises(WorkloadInconclusive, match="memory is too small"):
+        ask_kernelbench(ScriptedWall(), WORKLOAD, CONTRACTS["fp32"], TARGET, RECIPE)
+
+
+def test_a_challenge_says_why_it_has_no_time(monkeypatch):
+    verdict = Verdict(candidate_id=RECIPE.id, findings=(Passed(check="a"),), isolation="C")
+    keep = Keep(candidate=RECIPE, verdict=verdict, comparison=comparison())
+    with court(ScriptedWall()) as trusted:
+        monkeypatch.setattr(ScriptedArena, "write", runs_out)
+        found = challenge(trusted, keep, "max-autotune", RULES, CONDITIONS)
+    assert found.comparison is None and "memory is too small" in found.because
