@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from typing import Any
 
 import torch
-from torch.fx import Node
 
 from strop.records.target import Target
 from strop.transforms._graph import tensor
@@ -63,23 +62,3 @@ def vector_ns(operations: float, target: Target) -> float:
 def call_ns(count: int, target: Target) -> float:
     """Overhead of ``count`` calls that leave the compiled code or launch a kernel."""
     return count * target.ceilings.call_overhead_ns
-
-
-def convolution_flops(weight: torch.Tensor, result: torch.Tensor, transposed: bool, source: torch.Tensor) -> float:
-    """Two per multiply-add; for a transposed convolution the input's positions count."""
-    positions = source if transposed else result
-    return 2.0 * elements(weight) * elements(positions) / max(1, _channels(positions))
-
-
-def _channels(value: torch.Tensor) -> int:
-    size: Any = value.shape[1] if value.dim() > 1 else 1
-    return size if type(size) is int else UNKNOWN_SIZE
-
-
-def nodes_between(first: Node, last: Node) -> tuple[Node, ...]:
-    """The nodes from ``first`` to ``last``, both included, along the graph's order."""
-    found, node = [first], first
-    while node is not last:
-        node = node.next
-        found.append(node)
-    return tuple(found)
