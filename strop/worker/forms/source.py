@@ -20,15 +20,17 @@ from strop.targets._devices import on_host
 from strop.worker.brought import nearest
 from strop.worker.forms._base import Builder, runner_of_instance
 from strop.worker.guard import foreign
-from strop.worker.modes import seeded
 from strop.worker.opened import Opened
 from strop.worker.runner import Runner
+from strop.worker.workloads import made_there
 
 _numbers = itertools.count()
 
 
 class Source(Builder):
-    """A class that is built with the workload's own arguments, under the same seed."""
+    """A class that is built with the workload's own arguments, under the same seed on the same device: what it draws
+    for itself is then what the workload drew.
+    """
 
     name = "source"
     summary = "source text that defines a replacement for the module"
@@ -38,11 +40,14 @@ class Source(Builder):
         kind = _entry(_import_text(form.text), form.entry)
         title = getattr(kind, "__name__", form.entry)
 
-        def build() -> Any:
+        def make() -> Any:
             init = copy.deepcopy(opened.brought.init)
             fix = "It is constructed like the workload's own class."
-            with seeded(opened.construct_seed), foreign("candidate", f"Building {title}", fix):
+            with foreign("candidate", f"Building {title}", fix):
                 return placed(kind(*init.args, **init.kwargs), opened.workload.device)
+
+        def build() -> Any:
+            return made_there(opened.brought, opened.workload.device, opened.construct_seed, make)
 
         return runner_of_instance(opened, build)
 

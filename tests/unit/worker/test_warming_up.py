@@ -7,10 +7,14 @@ from types import SimpleNamespace
 import pytest
 import torch
 
+from strop.records.candidate import SourceForm
+from strop.records.workload import Mode
 from strop.wire.frames import Frame, FrameKind
 from strop.wire.messages import ChildRole
 from strop.worker import __main__ as worker
+from strop.worker.forms.source import Source
 from strop.worker.guard import Blamed, foreign
+from strop.worker.leaves import Call
 from strop.worker.pipe import Pipe
 from strop.worker.workloads import made_there
 
@@ -84,6 +88,18 @@ def test_what_is_left_to_torch_is_made_on_the_workloads_device():
     assert made_there(MOVES, "cpu", 1, lambda: torch.randn(3)).device.type == "cpu"
     assert made_there(SimpleNamespace(moves=False), "meta", 1, lambda: torch.randn(3)).device.type == "cpu"
     assert torch.empty(0).device.type == "cpu"
+
+
+def test_a_candidate_draws_where_the_workload_does():
+    """Otherwise the same seed gives it other numbers than the workload's own."""
+    text = "import torch\nclass ModelNew(torch.nn.Module):\n  def __init__(self, n):\n    super().__init__()\n"
+    form = SourceForm(text=text + "    self.weight = torch.randn(n)\n")
+    for device in ("meta", "cpu"):
+        brought = SimpleNamespace(moves=True, init=Call(args=(3,), kwargs={}))
+        opened = SimpleNamespace(
+            brought=brought, workload=SimpleNamespace(device=device), construct_seed=1, mode=Mode.EVAL
+        )
+        assert Source().build(opened, form, None).module.weight.device.type == device
 
 
 def test_code_that_does_not_bear_it_is_asked_again_as_it_was_written():
