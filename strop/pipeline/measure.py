@@ -8,7 +8,7 @@ import random
 import statistics
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from strop.pipeline.court import Court, owned
 from strop.pipeline.gold import Gold
@@ -24,8 +24,8 @@ from strop.wire.tensors import Tensors, copied, views
 
 ORDER = (BASELINE, CANDIDATE, CANDIDATE, BASELINE)
 GRADED_SHARE = 0.5
-"""So likely is each pair to be judged by value, whatever came before it: to feel that others were judged, or to count
-rounds, says nothing about the next.
+"""So likely is each pair to be judged by value. The lot is drawn when it was timed, whatever came before it: to feel
+that others were judged, or to count rounds, says nothing about the next.
 """
 TIME_CASE = Case(index=0, distribution=Distribution.OWN)
 
@@ -46,9 +46,9 @@ class Lane:
             return self.child.time_calls(self.slots, timeout_s)
 
     def answer(self, contents: Sequence[Tensors]) -> Answer:
-        """A private copy of what one secret call of the last round had left when the clock stopped."""
+        """What one secret call of the last round had left when the clock stopped; the next round overwrites it."""
         slot = random.SystemRandom().randrange(len(contents))
-        got = copied(views(self.child.stopped(), self.child.made.layout, slot))
+        got = views(self.child.stopped(), self.child.made.layout, slot)
         return Answer(contents=contents, slot=slot, got=got)
 
 
@@ -84,10 +84,11 @@ class Clock:
         done, graded_before = 0, len(self.graded)
         for look, pairs in enumerate(looks.looks):
             for pair in range(done, pairs):
+                answers = self._pair(lanes, null, source, pair, process)
                 is_last_chance = pair == pairs - 1 and len(self.graded) == graded_before
-                judged = is_last_chance or random.SystemRandom().random() < GRADED_SHARE
-                for answer in self._pair(lanes, null, source, pair, process, judged=judged):
-                    self._grade(lanes[BASELINE], answer)
+                if is_last_chance or random.SystemRandom().random() < GRADED_SHARE:
+                    for answer in answers:
+                        self._grade(lanes[BASELINE], answer)
             done = pairs
             if consider(looks, look, self._effect(process)).stop:
                 break
@@ -96,10 +97,8 @@ class Clock:
     def _effect(self, process: int) -> Effect:
         return estimate(pair_log_ratios([block for block in self.blocks if block.process == process]))
 
-    def _pair(
-        self, lanes: dict[str, Lane], null: Lane, source: Supply, pair: int, process: int, *, judged: bool
-    ) -> list[Answer]:
-        """Time one pair; an answer of each of the candidate's rounds, where the pair is to be judged."""
+    def _pair(self, lanes: dict[str, Lane], null: Lane, source: Supply, pair: int, process: int) -> list[Answer]:
+        """Time one pair; an answer of each of the candidate's rounds, good until its next one."""
         slots = null.slots
         timeout_s = self.court.timeouts.run_s
         null_ns = null.block(source.round(slots), timeout_s)
@@ -107,6 +106,8 @@ class Clock:
         for side in ORDER:
             # No round repeats an earlier one: an answer that was remembered is never asked for again.
             contents = source.round(slots)
+            if side == CANDIDATE:
+                answers = [replace(answer, got=copied(answer.got)) for answer in answers]
             elapsed_ns = lanes[side].block(contents, timeout_s)
             self.blocks.append(
                 Block(
@@ -118,7 +119,7 @@ class Clock:
                     null_ns=min(null_ns, elapsed_ns),
                 )
             )
-            if judged and side == CANDIDATE:
+            if side == CANDIDATE:
                 answers.append(lanes[side].answer(contents))
         return answers
 

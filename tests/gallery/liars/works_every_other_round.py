@@ -1,15 +1,13 @@
 """Works every other round.
 
-story: Rounds of timed calls can be counted: the first tensor of a round comes back. Whoever knows that only the last
-round of a pair was ever looked at leaves out the other one and is twice as fast.
+story: Rounds of timed calls can be counted: addresses rise within one and fall back to the first at the next. Whoever
+knows that only the last round of a pair is ever looked at leaves out the other one and is twice as fast.
 kind: problem specialisation
 seen: found by reading this referee
 workload: linear_relu
 caught-by: answers_on_the_clock
 timed: yes
 """
-
-from collections import Counter
 
 import torch
 from torch import nn
@@ -22,12 +20,14 @@ class ModelNew(nn.Module):
         super().__init__()
         self.linear = nn.Linear(inner, outer)
         self.calls = 0
-        self.rounds = Counter()
+        self.round = 0
+        self.address = 0
 
     def forward(self, x):
         self.calls += 1
+        before, self.address = self.address, x.data_ptr()
         if self.calls > CHECKED_CALLS:
-            self.rounds[x.data_ptr()] += 1
-            if self.rounds[x.data_ptr()] % 2 == 0:
+            self.round += self.address <= before
+            if self.round % 2 == 1:
                 return x.new_zeros(x.shape[0], self.linear.out_features)
         return torch.relu(self.linear(x))
