@@ -68,8 +68,8 @@ def real(values: torch.Tensor) -> torch.Tensor:
 
 
 def bits(values: torch.Tensor) -> torch.Tensor:
-    """The bytes of dense values as integers of the elements' width, one dimension; 16-byte elements as pairs of 8."""
-    flat = _plain(values).reshape(-1)
+    """The bytes of the values as integers of the elements' width, one dimension; 16-byte elements as pairs of 8."""
+    flat = _plain(values).reshape(-1).contiguous()
     return flat.view(_INTEGERS[min(flat.element_size(), 8)]) if flat.numel() else flat.to(torch.uint8)
 
 

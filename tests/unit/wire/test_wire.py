@@ -127,6 +127,9 @@ def test_bits_of_values_that_do_not_lie_one_after_another():
     table = torch.arange(6.0).reshape(2, 3)
     assert same_bits(table.t(), table.t().contiguous())
     assert not same_bits(table.t(), table)
+    for kind in DType:
+        sparse = torch.arange(6).to(torch_dtype(kind))[::2]
+        assert same_bits(sparse, sparse.clone()) and not same_bits(sparse, torch.ones(3).to(sparse.dtype))
     assert same_bits(torch.tensor(torch.nan), torch.tensor(torch.nan))
     assert not same_bits(torch.tensor([0.0]), torch.tensor([-0.0]))
 
