@@ -17,6 +17,12 @@ else:
     settings.load_profile("strop")
 
 
+def pytest_collection_modifyitems(items):
+    """The longest first, so that no process is left alone with them at the end."""
+    order = ("walk", "gallery")
+    items.sort(key=lambda item: next((at for at, part in enumerate(order) if part in item.path.parts), len(order)))
+
+
 @pytest.fixture(scope="session", autouse=True)
 def strop_home(tmp_path_factory):
     """Keep ledgers, kernels and calibration of the tests out of the user's cache, and ignore the user's settings."""
