@@ -1,10 +1,11 @@
-"""Launches of generated kernels, tried alone before they are proposed: a judgement takes a hundred times as long as a
-launch, and the estimate that ranks launches is only a model.
+"""Launches of generated kernels, tried alone before they are proposed: a judgement takes seconds, a launch
+milliseconds, and the estimate that ranks launches is only a model.
 """
 
 from __future__ import annotations
 
 import itertools
+import logging
 import time
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
@@ -18,6 +19,8 @@ from strop.records.opportunity import Proposal
 from strop.records.profile import KernelProfile
 from strop.records.recipe import Scalar, Step
 from strop.wire.messages import AskLaunches, ChildRole, LaunchesReply, LaunchTime
+
+LOG = logging.getLogger("strop.pipeline")
 
 HASH = "hash"
 MOST_LAUNCHES = 24
@@ -65,7 +68,8 @@ class _Times:
             child = self._child = self._child or court.loaded(stack, ChildRole.BASELINE, form)
             with court.device():
                 reply = child.ask(request, LaunchesReply, self.left_s + court.timeouts.build_s)
-        except (ChildFault, WorkloadInconclusive):
+        except (ChildFault, WorkloadInconclusive) as fault:
+            LOG.warning("launches could not be timed alone, so an estimate ranks them: %s", fault)
             self.left_s = 0.0
             return
         self.left_s -= time.monotonic() - began_s

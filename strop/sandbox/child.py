@@ -13,6 +13,7 @@ from strop.errors import ChildFault
 from strop.records.evidence import CrashEvidence, CrashKind, Stage
 from strop.sandbox.arena import Arena, ArenaSpoiled
 from strop.sandbox.channel import ChildEnded, Deadline, NoAnswer
+from strop.sandbox.device_memory import is_on_device
 from strop.sandbox.process import Process
 from strop.wire import messages as say
 from strop.wire.codec import CodecError, decode, encode
@@ -90,7 +91,9 @@ class Child:
         must.
         """
         with self._putting_down(self.stage or Stage.BUILD, "the lending of memory", MAP_TIMEOUT_S):
-            self._process.watch.lent_bytes = given.total_bytes + made.total_bytes
+            # What lies on a device is no part of the memory that is watched.
+            lent = (layout.total_bytes for layout in (given, made) if not is_on_device(layout))
+            self._process.watch.lent_bytes = sum(lent)
             self.given.resize(given)
             self.made.resize(made)
         request = say.Map(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 
 from strop.targets import _cuda_driver as driver
+from strop.targets._cuda_driver import CudaError
 from strop.targets._devices import lent_tensor
 from strop.wire.layout import Layout
 
@@ -26,7 +27,11 @@ class DeviceMemory:
     def __init__(self, size_bytes: int) -> None:
         driver.enter()
         self._address = driver.allocate(size_bytes)
-        self.handle = driver.share(self._address)
+        try:
+            self.handle = driver.share(self._address)
+        except CudaError:
+            self.close()
+            raise
         self.bytes = lent_tensor(self._address, torch.uint8, size_bytes).zero_()
 
     def close(self) -> None:

@@ -104,11 +104,12 @@ def test_other_proposals_are_left_alone_and_nobody_is_asked():
 
 
 @pytest.mark.parametrize("request_type", [m.AskLaunches, m.Load])
-def test_a_child_that_dies_leaves_the_proposals_as_they_were(request_type):
+def test_a_child_that_dies_leaves_the_proposals_as_they_were_and_it_is_said(request_type, caplog):
     proposals = [retuned()]
     found, wall = settled(by_block, proposals, faults={request_type: crash()})
     assert list(found) == proposals
     assert len(asked(wall)) <= 1, "it is not asked again"
+    assert "could not be timed alone" in caplog.text
 
 
 def test_where_no_launch_is_possible_the_proposal_stays():

@@ -1,5 +1,7 @@
 """Arenas whose tensors lie on a device: both sides see the same memory, and it is given back when its time has come."""
 
+from types import SimpleNamespace
+
 import pytest
 import torch
 
@@ -8,8 +10,13 @@ from strop.records.workload import Leaf
 from strop.sandbox import arena as arenas
 from strop.sandbox import device_memory
 from strop.sandbox.arena import Arena, ArenaSpoiled
+from strop.sandbox.child import Child
 from strop.sandbox.device_memory import DeviceMemory, is_on_device
+from strop.targets._cuda_driver import CudaError
+from strop.wire.codec import encode
+from strop.wire.frames import Frame, FrameKind
 from strop.wire.layout import plan_layout
+from strop.wire.messages import ChildRole, Done
 from strop.wire.tensors import views
 from tests.unit.sandbox.fake_driver import RELEASED, FakeDriver
 from tests.unit.wire.guards import guard_mask
@@ -60,6 +67,42 @@ def test_what_others_left_in_the_memory_is_not_lent_with_it(driver):
     memory = DeviceMemory(1000)
     assert not driver.bytes_of(memory.handle).any()
     memory.close()
+
+
+def test_memory_that_cannot_be_shared_is_given_back(driver, monkeypatch):
+    def refuse(address):
+        raise CudaError("CUDA_ERROR_NOT_SUPPORTED", "cuIpcGetMemHandle")
+
+    monkeypatch.setattr(driver, "share", refuse)
+    with pytest.raises(CudaError, match="NOT_SUPPORTED"):
+        DeviceMemory(1000)
+    assert driver.held == {}
+
+
+class Answering:
+    """A channel behind which everything is done at once."""
+
+    def has_unasked_answer(self):
+        return False
+
+    def send_frame(self, frame, deadline):
+        pass
+
+    def receive(self, deadline):
+        return Frame(FrameKind.RECORD, encode(Done()))
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_what_lies_on_the_device_is_not_taken_off_the_memory_that_is_watched(driver, monkeypatch, device):
+    monkeypatch.setattr(arenas, "synchronise", lambda device: None)
+    process = SimpleNamespace(
+        given=Arena("given"), made=Arena("made"), channel=Answering(), watch=SimpleNamespace(lent_bytes=0)
+    )
+    given, made = layout_of(1, device), layout_of(3, device)
+    Child(ChildRole.BASELINE, process).map(given, made)
+    assert process.watch.lent_bytes == (given.total_bytes + made.total_bytes if device == "cpu" else 0)
+    process.given.close()
+    process.made.close()
 
 
 def test_what_is_written_here_is_what_the_child_sees(driver, arena):
