@@ -114,11 +114,16 @@ def calibrated(kind: TargetKind, settings: Settings, say: Say = silent, *, again
     return calibrate(kind, settings.home, settings.threads, measure=measure_apart, say=say, again=again)
 
 
-def conditions_of(target: Target, contract: str) -> Conditions:
-    """What must be equal for samples to be compared."""
+def machine_facts(target: Target) -> dict[str, str]:
+    """What two machines of one kind share: everything that identifies this one, but for the very card."""
     identity = TARGETS.get(target.name).identity()
+    return {key: value for key, value in identity.items() if value != target.identity}
+
+
+def conditions_of(target: Target, contract: str) -> Conditions:
+    """What must be equal for runs to be set side by side; ``target.identity`` tells cards of one kind apart."""
     return Conditions(
-        machine=", ".join(f"{key} {value}" for key, value in sorted(identity.items())),
+        machine=", ".join(f"{key} {value}" for key, value in sorted(machine_facts(target).items())),
         device=target.device,
         threads=target.threads,
         contract=contract,
@@ -182,7 +187,7 @@ def open_wall(settings: Settings, target: Target, ahead: Mapping[ChildRole, int]
         threads=target.threads,
         trusted_cache=settings.home / "cache",
         ahead=ahead,
-        extra=dict(settings.compilers),
+        extra={**dict(settings.compilers), **TARGETS.get(target.name).environment()},
     )
 
 

@@ -32,13 +32,13 @@ from strop.sources.items import Item, chosen, items_of
 from strop.supervisor.result import result_of
 from strop.supervisor.resume import check_resumable, is_over
 from strop.supervisor.state import RunState, run_state
-from strop.targets import SHELF as TARGETS
 from strop.wiring import (
     House,
     Say,
     calibrated,
     conditions_of,
     find_kind,
+    machine_facts,
     open_house,
     open_stations,
     silent,
@@ -246,9 +246,13 @@ class Campaign:
         now = self.started(standing.workload, standing.request)
         for run in self.house.ledger.runs_about(standing.workload.id):
             state = run_state(self.house.ledger.events(run))
-            if state.started is not None and _is_same(state.started, now, run):
-                standing.state, standing.story = state, told(self.house.ledger.events(run))
+            if state.started is None or not _is_alike(state.started, now, run):
+                continue
+            standing.state, standing.story = state, told(self.house.ledger.events(run))
+            if standing.is_finished or state.started.target.identity == now.target.identity:
                 return
+            # What another card began cannot be gone on with on this one.
+            standing.state = standing.story = None
 
     def started(self, workload: Workload, request: Request) -> RunStarted:
         """How a run of this campaign begins."""
@@ -320,7 +324,7 @@ class Campaign:
             rows,
             target=self.target,
             conditions=self.conditions_under(rows[0].contract),
-            identity=dict(TARGETS.get(self.target.name).identity()),
+            identity=machine_facts(self.target),
             started=min(begun, default=self.began_at),
             command=self.plan.command,
         )
@@ -331,10 +335,12 @@ class Campaign:
             write_whole(self.plan.out, (text(self.value(), indent=1) + "\n").encode())
 
 
-def _is_same(before: RunStarted, now: RunStarted, run: str) -> bool:
-    """True when the run could be gone on with: same workload, target, conditions and options."""
+def _is_alike(before: RunStarted, now: RunStarted, run: str) -> bool:
+    """True when the run stands for the workload: same workload, conditions and options, and a card of the same kind.
+    No run's times are compared with another's.
+    """
     try:
-        check_resumable(before, now, run)
+        check_resumable(before, replace(now, target=replace(now.target, identity=before.target.identity)), run)
     except UsageError:
         return False
     return True

@@ -105,6 +105,7 @@ def row_json(row: Row) -> Json:
         "failed": dict(result.failed) if result else {},
         "inconclusive": result.inconclusive if result else 0,
         "not_faster": result.not_faster if result else 0,
+        "card": (row.story.started.target.identity or None) if row.story and row.story.started else None,
         "device_seconds": result.device_seconds_s if result else 0.0,
         "wall_seconds": result.wall_seconds_s if result else 0.0,
     }

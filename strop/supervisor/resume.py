@@ -29,6 +29,12 @@ def check_resumable(before: RunStarted, now: RunStarted, run: str) -> None:
             f"Run {run} was measured on the target {before.target.name}, and {now.target.name} was named. "
             "Leave --target out, or start a new run."
         )
+    if before.target.identity != now.target.identity:
+        raise UsageError(
+            f"Run {run} was measured on another card ({before.target.identity}) than the one that is used here "
+            f"({now.target.identity}), and such times are not compared. Name that card in CUDA_VISIBLE_DEVICES, or start "
+            "a new run."
+        )
     difference = before.conditions.difference(now.conditions)
     if difference:
         raise UsageError(

@@ -38,6 +38,10 @@ class TargetKind(Shelved):
     def identity(self) -> Mapping[str, str]:
         """What tells this machine's device from another of its kind: the key under which ceilings are cached."""
 
+    def environment(self) -> Mapping[str, str]:
+        """What a child's environment needs so that it sees this device and no other of its kind."""
+        return {}
+
     @abstractmethod
     def synchronise(self) -> None:
         """Return when everything that was started on the device has ended."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
@@ -15,6 +16,8 @@ COPY_BYTES = 1 << 31
 PRODUCT_SIZES = (4096, 8192)
 PRODUCTS = ("float64", "float32", "tf32", "bfloat16", "float16")
 TINY_CALLS = 1000
+# The driver reads them: which devices a process may use, and in which order they are numbered.
+_USABLE, _ORDER = "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER"
 
 
 class CudaKind(TargetKind):
@@ -84,6 +87,12 @@ class CudaKind(TargetKind):
             "capability": ".".join(str(part) for part in device.capability),
             "memory": str(device.memory_bytes),
         }
+
+    def environment(self) -> Mapping[str, str]:
+        """The first device that this process may use is the only one in a child."""
+        usable = os.environ.get(_USABLE, "").split(",")[0].strip() or "0"
+        order = os.environ.get(_ORDER)
+        return {_USABLE: usable} | ({_ORDER: order} if order else {})
 
     def synchronise(self) -> None:
         """Wait for the whole device."""

@@ -65,7 +65,7 @@ def stage(monkeypatch):
     return Stage(monkeypatch)
 
 
-def carry_out(limit_s=None, suite="suite", clock=None, out=None, watch=unwatched, **asked):
+def carry_out(limit_s=None, suite="suite", clock=None, out=None, watch=unwatched, target=CPU, **asked):
     """One sitting; the campaign as it then stands."""
     words = Asked(**({"budget": 60, "baselines": ("eager", "default")} | asked))
     plan = Plan(suites=[suite], out=out, command="strop bench suite")
@@ -73,7 +73,7 @@ def carry_out(limit_s=None, suite="suite", clock=None, out=None, watch=unwatched
         standings = [
             Standing(item=item, request=replace(words, contract=item.contract).checked()) for item in plan.items("fp32")
         ]
-        campaign = Campaign(house=house, target=CPU, asked=words, plan=plan, standings=standings, watch=watch)
+        campaign = Campaign(house=house, target=target, asked=words, plan=plan, standings=standings, watch=watch)
         if clock is not None:
             campaign.clock = clock
         campaign.carry_out(limit_s)
@@ -279,6 +279,19 @@ def test_other_options_are_another_run(here, stage):
     carry_out()
     carry_out(forbid=["work_removed"])
     assert stage.worked_on == [*NAMES, *NAMES]
+
+
+def test_another_card_of_the_kind_carries_on_with_what_is_left(here, stage):
+    stage.hooks["second"] = interrupts("profile")
+    one, other = (replace(CPU, identity=card) for card in ("card-1", "card-2"))
+    before = carry_out(target=one).value()["rows"]
+    stage.hooks.clear()
+    after = carry_out(target=other).value()["rows"]
+    assert [row["status"] for row in after] == ["kept"] * 3
+    assert [row["card"] for row in after] == ["card-1", "card-2", "card-2"]
+    assert after[0]["run"] == before[0]["run"]
+    assert after[1]["run"] != before[1]["run"]
+    assert not any(each.resumed for each in happenings(RunStarted))
 
 
 def test_a_file_that_changed_is_another_workload(here, stage):

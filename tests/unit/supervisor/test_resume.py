@@ -148,6 +148,7 @@ def test_killed_sittings_are_paid_for_too():
     ("change", "says"),
     [
         ({"target": replace(TARGET, name="h200")}, "on the target null, and h200 was named"),
+        ({"target": replace(TARGET, identity="card-2")}, r"measured on another card \(.*card-2.*CUDA_VISIBLE_DEVICES"),
         ({"conditions": replace(CONDITIONS, machine="another")}, "other conditions .machine"),
         ({"conditions": replace(CONDITIONS, versions=(("torch", "2.14.0"),))}, "other conditions .versions"),
         ({"workload": replace(WORKLOAD, source=replace(WORKLOAD.source, digest="1" * 64))}, "has changed since"),

@@ -9,6 +9,7 @@ import torch
 
 from strop import wiring
 from strop.records.target import Ceilings, Multiprocessor
+from strop.settings import Settings
 from strop.targets import SHELF, _cuda, _cuda_driver
 from strop.targets._devices import lent_tensor, synchronise
 from strop.wire.codec import decode, encode
@@ -77,6 +78,35 @@ def test_each_device_has_a_lock_and_ceilings_of_its_own(machine):
         names.add(kind.describe(CEILINGS, 1).lock)
         places.add(tuple(sorted(kind.identity().items())))
     assert len(names) == len(places) == 2
+
+
+def test_two_cards_of_one_model_are_machines_of_one_kind(machine):
+    kind, facts = SHELF.get("nvidia_h200"), []
+    for uuid in ("a", "b"):
+        machine(replace(H200, uuid=uuid))
+        target = kind.describe(CEILINGS, 1)
+        facts.append((target.identity, wiring.machine_facts(target), wiring.conditions_of(target, "fp32")))
+    (a, one, here), (b, other, there) = facts
+    assert (a, b) == ("a", "b") and one == other and here == there
+    assert one["model"] == H200.name
+
+
+@pytest.mark.parametrize(
+    ("usable", "order", "child"),
+    [
+        (None, None, {"CUDA_VISIBLE_DEVICES": "0"}),
+        ("2, 0", None, {"CUDA_VISIBLE_DEVICES": "2"}),
+        ("MIG-1,MIG-2", "PCI_BUS_ID", {"CUDA_VISIBLE_DEVICES": "MIG-1", "CUDA_DEVICE_ORDER": "PCI_BUS_ID"}),
+    ],
+)
+def test_a_child_sees_the_first_device_that_its_parent_may_use(monkeypatch, tmp_path, machine, usable, order, child):
+    for name, value in (("CUDA_VISIBLE_DEVICES", usable), ("CUDA_DEVICE_ORDER", order)):
+        monkeypatch.delenv(name, raising=False) if value is None else monkeypatch.setenv(name, value)
+    machine(H200)
+    target = SHELF.get("nvidia_h200").describe(CEILINGS, 1)
+    monkeypatch.setattr(wiring, "LocalWall", lambda settings, **made: made["extra"])
+    assert wiring.open_wall(Settings(home=tmp_path), target) == dict(Settings(home=tmp_path).compilers) | child
+    assert SHELF.get("cpu").environment() == {}
 
 
 def test_this_machine_answers_without_a_device_too():
