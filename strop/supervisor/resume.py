@@ -32,8 +32,8 @@ def check_resumable(before: RunStarted, now: RunStarted, run: str) -> None:
     if before.target.identity != now.target.identity:
         raise UsageError(
             f"Run {run} was measured on another card ({before.target.identity}) than the one that is used here "
-            f"({now.target.identity}), and such times are not compared. Name that card in CUDA_VISIBLE_DEVICES, or start "
-            "a new run."
+            f"({now.target.identity}), and such times are not compared. Name that card in CUDA_VISIBLE_DEVICES, or "
+            "start a new run."
         )
     difference = before.conditions.difference(now.conditions)
     if difference:

@@ -20,6 +20,7 @@ from strop.sandbox.limits import GIB, MIB, Limits
 from strop.sandbox.wall import LocalWall
 from strop.sources.candidate import human_candidate, read_candidate
 from strop.stats.sequential import Plan
+from strop.targets import SHELF as TARGETS
 from strop.wiring import House, calibrated, conditions_of, find_kind, open_house
 
 CONTRACT = CONTRACTS["fp32"]
@@ -81,7 +82,8 @@ def open_bench(kind: str | None = "cpu", limits: Limits = TIGHT, timeouts: Timeo
     with ExitStack() as stack:
         house = stack.enter_context(open_house())
         target = calibrated(find_kind(kind), house.settings)
-        wall = stack.enter_context(LocalWall(house.settings, limits, trusted_cache=house.settings.home / "cache"))
+        cache, seen = house.settings.home / "cache", TARGETS.get(target.name).environment()
+        wall = stack.enter_context(LocalWall(house.settings, limits, trusted_cache=cache, extra=seen))
         bench = Bench(house, target, wall, timeouts)
         stack.callback(bench.close)
         yield bench
