@@ -77,14 +77,14 @@ class ChildPort(Protocol):
         """Give both arenas their final size and have the child map them."""
         ...
 
-    def time_calls(self, calls: int, timeout_s: float) -> int:
-        """Nanoseconds from "go" to the end of our own snapshot of ``made``: ``calls`` calls, call i on slot i modulo
-        the slots.
+    def time_calls(self, calls: int, slot: int, timeout_s: float) -> int:
+        """Nanoseconds from "go" to the end of our own copy of one slot of ``made``, which the child is not told:
+        ``calls`` calls, call i on slot i modulo the slots.
         """
         ...
 
-    def stopped(self) -> torch.Tensor:
-        """The copy of ``made`` that the last ``time_calls`` took as its clock stopped: what is graded. The next call of
+    def stopped(self) -> Tensors:
+        """What the last ``time_calls`` found in its slot as its clock stopped: what is graded. The next call of
         ``time_calls`` overwrites it.
         """
         ...

@@ -8,11 +8,11 @@ import random
 import statistics
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from strop.pipeline.court import Court, owned
 from strop.pipeline.gold import Gold
-from strop.pipeline.slots import Supply, slots_for, supply
+from strop.pipeline.slots import Supply, most_slots, slots_for, supply
 from strop.pipeline.values import errors_as_needed
 from strop.ports import ChildPort
 from strop.records.evidence import Case, Distribution, Stage, ValuesEvidence
@@ -20,13 +20,15 @@ from strop.records.measurement import BASELINE, CANDIDATE, Block, Comparison, Co
 from strop.stats.compare import FALSE_FASTER_RATE, Effect, compare_blocks, estimate, pair_log_ratios
 from strop.stats.sequential import Plan, consider
 from strop.wire.messages import AskMemory, MemoryReply
-from strop.wire.tensors import Tensors, copied, views
+from strop.wire.tensors import Tensors, copied
 
 ORDER = (BASELINE, CANDIDATE, CANDIDATE, BASELINE)
 GRADED_SHARE = 0.5
 """So likely is each pair to be judged by value. The lot is drawn when it was timed, whatever came before it: to feel
 that others were judged, or to count rounds, says nothing about the next.
 """
+LAST_SHARE = 0.5
+FEW_SLOTS = 4
 TIME_CASE = Case(index=0, distribution=Distribution.OWN)
 
 
@@ -37,19 +39,15 @@ class Lane:
     child: ChildPort
     slots: int
 
-    def block(self, contents: Sequence[Tensors], timeout_s: float) -> int:
-        """Time one round on these contents; nanoseconds."""
+    def block(self, contents: Sequence[Tensors], timeout_s: float, slot: int = 0) -> int:
+        """Time one round on these contents; nanoseconds. What lies in ``slot`` as the clock stops is what
+        ``child.stopped()`` returns.
+        """
         for slot, arrays in enumerate(contents):
             self.child.given.write(slot, arrays)
         self.child.made.poison(range(self.slots))
         with owned(self.child):
-            return self.child.time_calls(self.slots, timeout_s)
-
-    def answer(self, contents: Sequence[Tensors]) -> Answer:
-        """What one secret call of the last round had left when the clock stopped; the next round overwrites it."""
-        slot = random.SystemRandom().randrange(len(contents))
-        got = views(self.child.stopped(), self.child.made.layout, slot)
-        return Answer(contents=contents, slot=slot, got=got)
+            return self.child.time_calls(self.slots, slot, timeout_s)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,17 +96,15 @@ class Clock:
         return estimate(pair_log_ratios([block for block in self.blocks if block.process == process]))
 
     def _pair(self, lanes: dict[str, Lane], null: Lane, source: Supply, pair: int, process: int) -> list[Answer]:
-        """Time one pair; an answer of each of the candidate's rounds, good until its next one."""
+        """Time one pair; an answer of each of the candidate's rounds."""
         slots = null.slots
         timeout_s = self.court.timeouts.run_s
         null_ns = null.block(source.round(slots), timeout_s)
         answers: list[Answer] = []
         for side in ORDER:
             # No round repeats an earlier one: an answer that was remembered is never asked for again.
-            contents = source.round(slots)
-            if side == CANDIDATE:
-                answers = [replace(answer, got=copied(answer.got)) for answer in answers]
-            elapsed_ns = lanes[side].block(contents, timeout_s)
+            contents, slot = source.round(slots), _secret(slots)
+            elapsed_ns = lanes[side].block(contents, timeout_s, slot)
             self.blocks.append(
                 Block(
                     side=side,
@@ -120,7 +116,8 @@ class Clock:
                 )
             )
             if side == CANDIDATE:
-                answers.append(lanes[side].answer(contents))
+                got = copied(lanes[side].child.stopped())
+                answers.append(Answer(contents=contents, slot=slot, got=got))
         return answers
 
     def _grade(self, baseline: Lane, answer: Answer) -> None:
@@ -128,19 +125,26 @@ class Clock:
 
         The baseline answers the same contents beside it, off the clock.
         """
-        baseline.block(answer.contents, self.court.timeouts.run_s)
-        theirs = views(baseline.child.stopped(), baseline.child.made.layout, answer.slot)
+        baseline.block(answer.contents, self.court.timeouts.run_s, answer.slot)
         inputs = answer.contents[answer.slot]
         gold = Gold(
             case=TIME_CASE,
             inputs=inputs,
             expected=self.court.expect(inputs, 0),
-            baseline=theirs,
+            baseline=baseline.child.stopped(),
         )
         outputs = {leaf.path for leaf in self.court.description.outputs}
         found = errors_as_needed(self.court, gold, answer.got, self.factor)
         leaves = tuple(leaf for leaf in found if leaf.path in outputs)
         self.graded.append(ValuesEvidence(stage=Stage.TIME, case=TIME_CASE, leaves=leaves))
+
+
+def _secret(slots: int) -> int:
+    """The call of a round that will be looked at: as often as not the last, which is what would still be in work if
+    somebody said too early that all is done.
+    """
+    draw = random.SystemRandom()
+    return slots - 1 if draw.random() < LAST_SHARE else draw.randrange(slots)
 
 
 def lane(court: Court, child: ChildPort, slots: int) -> Lane:
@@ -154,7 +158,7 @@ def lane(court: Court, child: ChildPort, slots: int) -> Lane:
 
 def call_time_ns(court: Court, child: ChildPort, rounds: int = 3) -> float:
     """Median time of one call on few slots, hand-off included: for planning and for choosing the best baseline."""
-    slots = 4
+    slots = min(FEW_SLOTS, most_slots(court.description, court.target))
     clocked = lane(court, child, slots)
     source = supply(court)
     times = [clocked.block(source.round(slots), court.timeouts.run_s) for _ in range(rounds + 1)]

@@ -25,22 +25,37 @@ ROUND_NS = 150e6
 MAX_SLOTS = 256
 MIN_SLOTS = 4
 BASE_DRAWS = 4
-ARENA_BYTES = 1 << 30
-SHARE_OF_MEMORY = 48
-"""On a device the slots of one child take one part in so many of the memory: several children are on the clock, each
-with a copy of what it made, beside the draws that contents are made of, and each call needs memory of its own.
+HOST_ARENA_BYTES = 1 << 30
+ON_THE_CLOCK = 5
+BESIDE_THEM = 20
+SHARE_OF_MEMORY = 0.8
+"""So much of a device's memory is for a running clock: the slots of so many children (the null worker, the court's own
+baseline, and two or three that take turns), and beside them the room of so many slots for the draws that contents are
+made of, the reference's answer in double precision, the copies that are graded, and what calls need for themselves.
 """
 
 
 def slots_for(description: Description, target: Target, call_ns: float) -> int:
     """Calls per round = slots: enough to fill the round and to leave the last-level cache, as far as memory allows."""
-    slot_bytes = max(1, plan_layout((), (*description.inputs, *description.outputs), 1).slot_bytes)
-    arena_bytes = ARENA_BYTES if target.device == HOST else max(ARENA_BYTES, target.memory_bytes // SHARE_OF_MEMORY)
     by_time = math.ceil(ROUND_NS / max(call_ns, 1.0))
-    by_cache = math.ceil(2 * target.last_level_cache_bytes / slot_bytes)
-    # Two, so that contents change from call to call, unless not even that many leave room for the others.
-    by_memory = max(2 if 2 * slot_bytes <= 4 * arena_bytes else 1, arena_bytes // slot_bytes)
-    return min(max(by_time, min(by_cache, by_time * 4), MIN_SLOTS), MAX_SLOTS, by_memory)
+    by_cache = math.ceil(2 * target.last_level_cache_bytes / _slot_bytes(description))
+    return min(max(by_time, min(by_cache, by_time * 4), MIN_SLOTS), most_slots(description, target))
+
+
+def most_slots(description: Description, target: Target) -> int:
+    """So many slots one child may have at most. Two, so that contents change from call to call, wherever that leaves
+    any room for the others.
+    """
+    slot_bytes = _slot_bytes(description)
+    if target.device == HOST:
+        room = HOST_ARENA_BYTES // slot_bytes
+        return min(MAX_SLOTS, max(2 if slot_bytes <= 2 * HOST_ARENA_BYTES else 1, room))
+    room = int((SHARE_OF_MEMORY * target.memory_bytes / slot_bytes - BESIDE_THEM) / ON_THE_CLOCK)
+    return min(MAX_SLOTS, max(2 if (2 * ON_THE_CLOCK + BESIDE_THEM) * slot_bytes <= target.memory_bytes else 1, room))
+
+
+def _slot_bytes(description: Description) -> int:
+    return max(1, plan_layout((), (*description.inputs, *description.outputs), 1).slot_bytes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

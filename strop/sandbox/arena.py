@@ -8,6 +8,7 @@ import fcntl
 import mmap
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import torch
 
@@ -44,6 +45,7 @@ class Arena:
         self._poison: dict[int, Poison] = {}
         self._guards: dict[int | None, tuple[torch.Tensor, torch.Tensor]] = {}
         self._stopped = self.bytes
+        self._stopped_layout = _EMPTY
         self._lent: DeviceMemory | None = None
         self._former: list[DeviceMemory] = []
 
@@ -126,17 +128,20 @@ class Arena:
 
     def prepare_stop(self) -> None:
         """Take the memory for ``stop``, and touch every page of it: no clock shall pay for that."""
-        if self._stopped.shape != self.bytes.shape or self._stopped.device != self.bytes.device:
-            self._stopped = torch.empty_like(self.bytes).fill_(1)
+        self._stopped_layout = replace(self.layout, fixed=(), fixed_bytes=0, slots=1)
+        wanted = self._stopped_layout.total_bytes
+        if self._stopped.numel() != wanted or self._stopped.device != self.bytes.device:
+            self._stopped = torch.empty(wanted, dtype=torch.uint8, device=self.bytes.device).fill_(1)
 
-    def stop(self) -> None:
-        """Copy everything as it is at this moment; ``stopped`` returns it. For use while a clock is running."""
-        self._stopped.copy_(self.bytes)
+    def stop(self, slot: int) -> None:
+        """Copy a slot as it is at this moment; ``stopped`` returns it. For use while a clock is running."""
+        start, size = self.layout.slot_start(slot), self.layout.slot_bytes
+        self._stopped[:size].copy_(self.bytes[start : start + size])
         self.settle()
 
-    def stopped(self) -> torch.Tensor:
-        """The copy that the last ``stop`` took; the next one overwrites it."""
-        return self._stopped
+    def stopped(self) -> Tensors:
+        """The slot's tensors as the last ``stop`` found them; the next one overwrites them."""
+        return views(self._stopped, self._stopped_layout, 0)
 
     def close(self) -> None:
         """Let go of the file and of the memory on the device; the pages of the file live on while somebody still holds
@@ -148,7 +153,7 @@ class Arena:
         self._let_go()
         self.release_former()
         self._stopped = self.bytes
-        self.layout = _EMPTY
+        self.layout = self._stopped_layout = _EMPTY
 
     def _let_go(self, unless: Layout = _EMPTY) -> None:
         """Part with the memory on the device, except where the next layout fits in."""

@@ -79,13 +79,15 @@ class Channel:
         """Write one frame."""
         self.send(pack(frame), deadline)
 
-    def receive(self, deadline: Deadline) -> Frame:
-        """Read one frame.
+    def receive(self, deadline: Deadline, *, awake: bool = False) -> Frame:
+        """Read one frame; ``awake`` keeps a processor busy until its first byte is there.
 
         Raises:
             FrameError: it breaks the format.
             NoAnswer, ChildEnded: as for ``send``.
         """
+        while awake and not self._readable.poll(0):
+            deadline.left_ms()
         kind, length = unpack_header(self._exactly(HEADER.size, deadline))
         return Frame(kind, self._exactly(length, deadline))
 

@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TypeVar, cast
 
-import torch
-
 from strop.errors import ChildFault
 from strop.records.evidence import CrashEvidence, CrashKind, Stage
 from strop.sandbox.arena import Arena, ArenaSpoiled
@@ -19,6 +17,7 @@ from strop.wire import messages as say
 from strop.wire.codec import CodecError, decode, encode
 from strop.wire.frames import GO, Frame, FrameError, FrameKind, pack
 from strop.wire.layout import Layout
+from strop.wire.tensors import Tensors
 
 Reply = TypeVar("Reply")
 
@@ -103,9 +102,9 @@ class Child:
         self.given.release_former()
         self.made.release_former()
 
-    def time_calls(self, calls: int, timeout_s: float) -> int:
-        """Nanoseconds on the monotonic clock from "go" to the end of our own copy of ``made``; ``stopped`` returns
-        that copy.
+    def time_calls(self, calls: int, slot: int, timeout_s: float) -> int:
+        """Nanoseconds on the monotonic clock from "go" to the end of our own copy of one slot of ``made``, of which
+        the child is not told; ``stopped`` returns that copy.
 
         Raises:
             ChildFault: as for ``ask``.
@@ -114,15 +113,16 @@ class Child:
         channel, made = self._process.channel, self.made
         with (
             self._putting_down(self.stage or Stage.TIME, f"{calls} timed calls", timeout_s),
-            self._process.watch.quiet(),
+            self._process.watch.quiet.keep(),
         ):
             made.prepare_stop()
             self._settle()
             deadline = Deadline.after(timeout_s)
             began_ns = time.monotonic_ns()
             channel.send(go, deadline)
-            frame = channel.receive(deadline)
-            made.stop()
+            # A processor that sleeps while a device works takes long to wake, and never equally long.
+            frame = channel.receive(deadline, awake=bool(made.handle))
+            made.stop(slot)
             ended_ns = time.monotonic_ns()
             if frame.kind is FrameKind.RECORD:
                 self._understood(say.Raised, frame.body, self.stage or Stage.TIME)
@@ -130,8 +130,8 @@ class Child:
                 raise FrameError(f"a {frame.kind.name} frame came where the end of the timed calls was due")
         return ended_ns - began_ns
 
-    def stopped(self) -> torch.Tensor:
-        """The copy of ``made`` that the last ``time_calls`` took as its clock stopped; the next one overwrites it."""
+    def stopped(self) -> Tensors:
+        """What the last ``time_calls`` found in its slot as the clock stopped; the next one overwrites it."""
         return self.made.stopped()
 
     def log_tail(self) -> str:

@@ -23,7 +23,7 @@ from strop.sandbox.environment import child_environment
 from strop.sandbox.limits import Limits
 from strop.sandbox.processes import end_tree
 from strop.sandbox.status import Status
-from strop.sandbox.watch import Watch
+from strop.sandbox.watch import Quiet, Watch
 from strop.wire.messages import ChildRole
 
 LOG = logging.getLogger(__name__)
@@ -59,6 +59,7 @@ class Setup:
     cache: TrustedCache | None = None
     extra: Mapping[str, str] = field(default_factory=dict)
     command: Command = worker_command
+    quiet: Quiet = field(default_factory=Quiet)
 
 
 class Process:
@@ -116,7 +117,12 @@ class Process:
         self.status = Status(status)
         self.channel = Channel(self._requests, self._replies, self.status)
         self.watch = Watch(
-            output=output, keeper=self._keeper.pid, token=self.token, scratch=self.scratch, limits=setup.limits
+            output=output,
+            keeper=self._keeper.pid,
+            token=self.token,
+            scratch=self.scratch,
+            limits=setup.limits,
+            quiet=setup.quiet,
         )
         self.watch.start()
 

@@ -22,6 +22,36 @@ QUIET_PACE_S = 0.25
 BUSY_SHARE = 0.05
 
 
+Breach = tuple[CrashKind, str]
+"""The limit that was broken, and how."""
+
+
+class Quiet:
+    """Shared by the watches of one wall: while a clock runs for any of the children, all look rarely, and only at what
+    costs next to nothing. They are threads of the process that holds the clock.
+    """
+
+    def __init__(self) -> None:
+        self.looking = threading.Lock()
+        self._depth = 0
+
+    @property
+    def is_kept(self) -> bool:
+        """True while a clock runs."""
+        return self._depth > 0
+
+    @contextmanager
+    def keep(self) -> Iterator[None]:
+        """Around what is timed; a look that has begun is waited for."""
+        with self.looking:
+            self._depth += 1
+        try:
+            yield
+        finally:
+            with self.looking:
+                self._depth -= 1
+
+
 class Watch(threading.Thread):
     """Watches one child until its output is closed.
 
@@ -29,9 +59,9 @@ class Watch(threading.Thread):
     the arenas hold; it is not the child's.
     """
 
-    def __init__(self, *, output: int, keeper: int, token: str, scratch: Path, limits: Limits) -> None:
+    def __init__(self, *, output: int, keeper: int, token: str, scratch: Path, limits: Limits, quiet: Quiet) -> None:
         super().__init__(name=f"strop-watch-{keeper}", daemon=True)
-        self.breach: tuple[CrashKind, str] | None = None
+        self.breach: Breach | None = None
         self.lent_bytes = 0
         self._output, self._keeper, self._token = output, keeper, token
         self._scratch, self._limits = str(scratch), limits
@@ -40,9 +70,8 @@ class Watch(threading.Thread):
         self._printed_bytes = 0
         self._known: set[int] = set()
         self._next_disk_s = 0.0
-        self._is_quiet = False
+        self.quiet = quiet
         self._is_stopping = False
-        self._looking = threading.Lock()
 
     def run(self) -> None:
         """Read and look, in turns, until nobody holds the other end of the output."""
@@ -50,22 +79,12 @@ class Watch(threading.Thread):
         poll.register(self._output, select.POLLIN)
         next_look_s = time.monotonic() + PACE_S
         while not self._is_stopping:
-            pause_s = max(0.0, min(next_look_s - time.monotonic(), PACE_S if not self._is_quiet else QUIET_PACE_S))
+            pause_s = max(0.0, min(next_look_s - time.monotonic(), QUIET_PACE_S if self.quiet.is_kept else PACE_S))
             if poll.poll(int(pause_s * 1000) + 1) and not self._read():
                 break
             if time.monotonic() >= next_look_s and self.breach is None:
                 next_look_s = self._look()
         os.close(self._output)
-
-    @contextmanager
-    def quiet(self) -> Iterator[None]:
-        """While the clock runs: look rarely, and only at what costs next to nothing."""
-        with self._looking:
-            self._is_quiet = True
-        try:
-            yield
-        finally:
-            self._is_quiet = False
 
     def stop(self) -> None:
         """End the thread within a moment even when a process that could not be ended holds the output."""
@@ -93,32 +112,37 @@ class Watch(threading.Thread):
 
     def _look(self) -> float:
         """Compare with the limits; returns when to look again."""
-        with self._looking:
+        with self.quiet.looking:
             began_s = time.monotonic()
-            if not self._is_quiet:
+            found: list[Breach | None] = []
+            if not self.quiet.is_kept:
                 self._known = descendants(self._keeper)
-                self._look_at_disk(began_s)
-            self._look_at_memory()
+                found.append(self._look_at_disk(began_s))
+            found.append(self._look_at_memory())
             took_s = time.monotonic() - began_s
-            pace_s = QUIET_PACE_S if self._is_quiet else PACE_S
+            pace_s = QUIET_PACE_S if self.quiet.is_kept else PACE_S
+        for breach in filter(None, found):
+            self._end(*breach)
         return began_s + max(pace_s, took_s / BUSY_SHARE)
 
-    def _look_at_memory(self) -> None:
-        limits = self._limits
-        if len(self._known) > limits.processes:
-            self._end(CrashKind.PROCESSES, f"ran {len(self._known)} processes at once; the limit is {limits.processes}")
-        elif resident_bytes(self._known, self.lent_bytes) > limits.memory_bytes:
+    def _look_at_memory(self) -> Breach | None:
+        limits, count = self._limits, len(self._known)
+        if count > limits.processes:
+            return CrashKind.PROCESSES, f"ran {count} processes at once; the limit is {limits.processes}"
+        if resident_bytes(self._known, self.lent_bytes) > limits.memory_bytes:
             held = proportional_bytes(self._known, self.lent_bytes)
             if held > limits.memory_bytes:
-                self._end(CrashKind.MEMORY, f"held {_size(held)} of memory; the limit is {_size(limits.memory_bytes)}")
+                return CrashKind.MEMORY, f"held {_size(held)} of memory; the limit is {_size(limits.memory_bytes)}"
+        return None
 
-    def _look_at_disk(self, now_s: float) -> None:
+    def _look_at_disk(self, now_s: float) -> Breach | None:
         if now_s < self._next_disk_s:
-            return
+            return None
         used = folder_bytes(self._scratch)
         self._next_disk_s = now_s + (time.monotonic() - now_s) / BUSY_SHARE
         if used >= self._limits.disk_bytes:
-            self._end(CrashKind.DISK, f"filled its scratch folder; its quota is {_size(self._limits.disk_bytes)}")
+            return CrashKind.DISK, f"filled its scratch folder; its quota is {_size(self._limits.disk_bytes)}"
+        return None
 
     def _end(self, kind: CrashKind, detail: str) -> None:
         self.breach = self.breach or (kind, detail)

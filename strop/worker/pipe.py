@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import select
+import time
 
 from strop.wire.frames import HEADER, Frame, FrameKind, PipeClosed, pack, unpack_header
 
 _read = os.read
 _write = os.write
+_select = select.select
+_clock = time.perf_counter
 _DONE = pack(Frame(FrameKind.DONE))
 CHUNK_BYTES = 1 << 20
 
@@ -22,14 +25,17 @@ class Pipe:
 
     def is_asked(self) -> bool:
         """True when a frame is waiting, or nobody is there any more."""
-        return bool(select.select([self._reading], [], [], 0)[0])
+        return bool(_select([self._reading], [], [], 0)[0])
 
-    def read(self) -> Frame:
-        """The next frame.
+    def read(self, awake_s: float = 0.0) -> Frame:
+        """The next frame; for ``awake_s`` seconds at most a processor is kept busy waiting for it.
 
         Raises:
             PipeClosed: the parent is gone, which is how a worker is told to end.
         """
+        until_s = _clock() + awake_s if awake_s else 0.0
+        while _clock() < until_s and not self.is_asked():
+            pass
         kind, length = unpack_header(self._exactly(HEADER.size))
         return Frame(kind, self._exactly(length))
 

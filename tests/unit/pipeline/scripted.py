@@ -23,7 +23,7 @@ from strop.records.target import Ceilings, MemoryLevel, Target
 from strop.records.tensor import DType, TensorSpec
 from strop.records.workload import Description, Domain, DomainKind, Leaf, SourceKind, Workload, WorkloadSource
 from strop.wire import messages as m
-from strop.wire.tensors import views
+from strop.wire.tensors import copied, views
 from tests.unit.wire.guards import guard_mask
 
 CONDITIONS = Conditions(machine="m", device="cpu", threads=1, contract="fp32", versions=())
@@ -128,12 +128,12 @@ class ScriptedChild:
         self.made.give(made)
         self.given.poison(range(given.slots))
 
-    def time_calls(self, calls, timeout_s):
+    def time_calls(self, calls, slot, timeout_s):
         if self.script.clock_fault:
             raise self.script.clock_fault
-        for slot in range(calls):
-            self._run(slot)
-        self.seen = self.made.snapshot()
+        for each in range(calls):
+            self._run(each)
+        self.seen = copied(self.made.views(slot))
         jitter = 1 + 0.001 * self.random.gauss(0, 1)
         return int(self.script.call_ns * calls * jitter)
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from strop.pipeline.slots import ARENA_BYTES, MAX_SLOTS, SHARE_OF_MEMORY, Supply, slots_for
+from strop.pipeline.slots import HOST_ARENA_BYTES, MAX_SLOTS, Supply, most_slots, slots_for
 from strop.records.target import MemoryLevel
-from strop.records.tensor import HOST, DType, TensorSpec
+from strop.records.tensor import DType, TensorSpec
 from strop.records.workload import Domain, DomainKind, Leaf
 from strop.wire.tensors import bits, torch_dtype
 from tests.unit.pipeline.scripted import DESCRIPTION, TARGET, description
@@ -19,12 +19,23 @@ MIXABLE = [DType.FLOAT64, DType.FLOAT32, DType.FLOAT16, DType.BFLOAT16, DType.CO
 def test_a_round_is_long_enough_and_fits_into_memory():
     assert slots_for(DESCRIPTION, TARGET, 1e3) == MAX_SLOTS
     assert slots_for(DESCRIPTION, TARGET, 1e9) == 4
-    huge = description(inputs=(Leaf(path="x", tensor=TensorSpec(shape=(ARENA_BYTES // 12,), dtype=DType.FLOAT32)),))
-    assert slots_for(huge, TARGET, 1e3) == 2
-    large = (MemoryLevel(name="L2", size_bytes=1024), MemoryLevel(name="memory", size_bytes=1 << 37))
-    share = (1 << 37) // SHARE_OF_MEMORY // (ARENA_BYTES // 3 + 4096)
-    assert slots_for(huge, replace(TARGET, memory=large), 1e3) == share > 2
-    assert slots_for(huge, replace(TARGET, memory=large, device=HOST), 1e3) == 2
+    here = replace(TARGET, device=HOST)
+    assert slots_for(of_bytes(HOST_ARENA_BYTES // 3), here, 1e3) == 2
+    assert most_slots(of_bytes(3 * HOST_ARENA_BYTES), here) == 1
+
+
+@pytest.mark.parametrize(("gib", "slots"), [(0.25, 77), (1, 16), (4, 2), (8, 1)])
+def test_children_share_the_memory_of_a_device(gib, slots):
+    memory = (MemoryLevel(name="L2", size_bytes=1024), MemoryLevel(name="memory", size_bytes=128 << 30))
+    target = replace(TARGET, memory=memory, device="cuda")
+    assert most_slots(of_bytes(int(gib * (1 << 30))), target) == slots
+    assert slots_for(of_bytes(int(gib * (1 << 30))), target, 1e3) == slots
+    assert most_slots(of_bytes(1), target) == MAX_SLOTS
+
+
+def of_bytes(size):
+    leaf = Leaf(path="x", tensor=TensorSpec(shape=(max(1, size // 4),), dtype=DType.FLOAT32))
+    return description(inputs=(leaf,), outputs=())
 
 
 def leaf_of(path, dtype, kind=None, shape=(50,)):
