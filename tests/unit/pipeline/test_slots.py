@@ -8,7 +8,7 @@ import torch
 
 from strop.pipeline.slots import HOST_ARENA_BYTES, MAX_SLOTS, Supply, most_slots, slots_for
 from strop.records.target import MemoryLevel
-from strop.records.tensor import DType, TensorSpec
+from strop.records.tensor import HOST, DType, TensorSpec
 from strop.records.workload import Domain, DomainKind, Leaf
 from strop.wire.tensors import bits, torch_dtype
 from tests.unit.pipeline.scripted import DESCRIPTION, TARGET, description
