@@ -164,11 +164,14 @@ def open_stations(
     """The line on this machine, and the wall behind which it works; both are closed on leaving."""
     conditions = conditions_of(target, request.contract.name)
     wall = open_wall(house.settings, target, ahead=_children_ahead())
-    if len(os.sched_getaffinity(0)) >= MANY_PROCESSORS:
+    spare = len(os.sched_getaffinity(0)) >= MANY_PROCESSORS
+    if spare:
         wall.prepare()
     with (
         wall,
-        LocalStations(wall=wall, workload=workload, target=target, request=request, conditions=conditions) as stations,
+        LocalStations(
+            wall=wall, workload=workload, target=target, request=request, conditions=conditions, spare=spare
+        ) as stations,
     ):
         yield stations, wall
 

@@ -60,9 +60,9 @@ def _timed(
     court: Court, stack: ExitStack, candidate: Candidate, rival: ChildPort, rules: Rules, conditions: Conditions
 ) -> Comparison:
     wanted = [(role_of(candidate), candidate.form)] * PROCESSES
-    children = [opened.result() for opened in court.loaded_together(stack, wanted)]
+    children = [opened.result() for opened in court.begun(stack, wanted)]
 
-    def lanes(_: ExitStack, process: int) -> tuple[ChildPort, ChildPort]:
+    def lanes(process: int) -> tuple[ChildPort, ChildPort]:
         return rival, children[process]
 
     factor = min(rules.error_factor, rules.max_error_ratio)

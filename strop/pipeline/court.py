@@ -7,21 +7,22 @@ Seeds are drawn here, when a case is first asked for, and never leave this proce
 from __future__ import annotations
 
 import secrets
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field, replace
 from types import TracebackType
 
 import torch
 
-from strop.errors import BadWorkload, ChildFault, WorkloadInconclusive
-from strop.pipeline.gold import Gold, Remembered, bytes_of, limit_bytes
+from strop.errors import BadWorkload
+from strop.pipeline.blame import owned, trusted
+from strop.pipeline.gold import Gold, Remembered, bytes_of, limit_bytes, waiting_bytes
 from strop.pipeline.layouts import given_layout, made_layout
 from strop.ports import ChildPort, WallPort
 from strop.records.candidate import CompiledForm, Form, NullForm
 from strop.records.contract import Contract
-from strop.records.evidence import Case, CrashEvidence, CrashKind, Distribution
+from strop.records.evidence import Case, Distribution
 from strop.records.target import Target
 from strop.records.workload import Description, Workload
 from strop.stats.errors import HONEST_SAMPLES
@@ -59,6 +60,7 @@ class Timeouts:
     gold_s: float = 300.0
 
 
+Wanted = tuple[ChildRole, Form]
 _DrawKey = tuple[int, Distribution, int]
 
 
@@ -82,10 +84,12 @@ class Court:
     baseline_mode: str = "eager"
     timeouts: Timeouts = field(default_factory=Timeouts)
     construct_seed: int = field(default_factory=lambda: secrets.randbits(31))
+    spare: bool = False
+    """Processors are to spare: what will be needed is loaded before it is."""
     _stack: ExitStack = field(default_factory=ExitStack)
     _reference: ChildPort | None = None
-    _baseline: ChildPort | None = None
-    _null: ChildPort | None = None
+    _baseline: Future[ChildPort] | None = None
+    _null: Future[ChildPort] | None = None
     _description: Description | None = None
     _drawings: dict[_DrawKey, _Drawing] = field(default_factory=dict[_DrawKey, _Drawing])
     _golds: Remembered[Gold] = field(init=False)
@@ -136,16 +140,26 @@ class Court:
     def baseline(self) -> ChildPort:
         """The child that runs the baseline; started when first needed."""
         if self._baseline is None:
-            form = CompiledForm(mode=self.baseline_mode)
-            self._baseline = self.loaded(self._stack, ChildRole.BASELINE, form)
-        return self._baseline
+            self._baseline = self.begun(self._stack, [self.baseline_wanted])[0]
+        return self._baseline.result()
 
     @property
     def null(self) -> ChildPort:
         """The trusted child that only hands back what it made once: what it costs is the cost of the harness."""
         if self._null is None:
-            self._null = self.loaded(self._stack, ChildRole.BASELINE, NullForm())
-        return self._null
+            self._null = self.begun(self._stack, [(ChildRole.BASELINE, NullForm())])[0]
+        return self._null.result()
+
+    @property
+    def baseline_wanted(self) -> Wanted:
+        """A child that runs the baseline, as ``begun`` is asked for it."""
+        return ChildRole.BASELINE, CompiledForm(mode=self.baseline_mode)
+
+    def expect_clock(self) -> None:
+        """Begin to load the court's own children that a clock needs, if there are processors to spare."""
+        if self.spare and self._baseline is None and self._null is None:
+            wanted: list[Wanted] = [self.baseline_wanted, (ChildRole.BASELINE, NullForm())]
+            self._baseline, self._null = self.begun(self._stack, wanted)
 
     def loaded(self, stack: ExitStack, role: ChildRole, form: Form) -> ChildPort:
         """A fresh child with a form built and small arenas lent; ``stack`` ends it."""
@@ -156,28 +170,31 @@ class Court:
             self.map(child, SLOTS)
         return child
 
-    def loaded_together(self, stack: ExitStack, wanted: Sequence[tuple[ChildRole, Form]]) -> list[Future[ChildPort]]:
-        """Several fresh children at once: starting Python and the compiler's work take seconds each and share nothing.
-
-        All have ended their work when this returns; each future holds a child, or why there is none.
+    def begun(self, stack: ExitStack, wanted: Sequence[Wanted]) -> list[Future[ChildPort]]:
+        """Several fresh children at once, in the background: starting Python and the compiler's work take seconds each
+        and share nothing. Each future will hold a child, or why there is none; ``stack`` ends them.
         """
-        with ThreadPoolExecutor(max_workers=len(wanted) or 1) as threads:
-            return [threads.submit(self.loaded, stack, role, form) for role, form in wanted]
+        threads = ThreadPoolExecutor(max_workers=len(wanted) or 1)
+        stack.callback(threads.shutdown, cancel_futures=True)
+        return [threads.submit(self.loaded, stack, role, form) for role, form in wanted]
 
     def has_room_for(self, children: int) -> bool:
         """True when so many loaded children, each with its small arenas, take no more than a part of the memory."""
         given, made = given_layout(self.description, SLOTS), made_layout(self.description, SLOTS, wide=False)
         # A call takes about as much again as it is given and makes.
         each_bytes = 2 * (given.total_bytes + made.total_bytes)
-        return children * each_bytes <= limit_bytes(self.target)
+        return children * each_bytes <= waiting_bytes(self.target)
 
     def change_baseline(self, mode: str, child: ChildPort | None = None) -> None:
         """Judge against another mode from now on; answers of the old baseline are forgotten. ``child`` is one that runs
         this mode already and that will be ended by this court; else one is started when it is needed.
         """
         if self._baseline is not None:
-            self._baseline.close()
-        self._baseline = child
+            self._baseline.result().close()
+        self._baseline = None
+        if child is not None:
+            self._baseline = Future()
+            self._baseline.set_result(child)
         self._golds.clear()
         self._samples.clear()
         self.baseline_mode = mode
@@ -331,46 +348,6 @@ class Court:
 def _draw_of(case: Case) -> _DrawKey:
     """What names a case's secret draw: circumstances share it."""
     return case.index, case.distribution, case.parameters_draw
-
-
-@contextmanager
-def trusted(what: str) -> Generator[None]:
-    """Turn the fault of a trusted child into an error that says whose it is: the workload's code or this machine."""
-    try:
-        yield
-    except ChildFault as fault:
-        raise blame(what, fault.evidence) from fault
-
-
-@contextmanager
-def owned(child: ChildPort) -> Generator[None]:
-    """Around what is asked of a child whose workload was fine before: a trusted child's fault is no candidate's."""
-    try:
-        yield
-    except ChildFault as fault:
-        if child.role.is_judged:
-            raise
-        raise WorkloadInconclusive(f"The {child.role} failed: {fault.evidence.detail}") from fault
-
-
-_WORKLOADS_ADVICE = {
-    CrashKind.MEMORY: "Make the workload smaller, or run on a machine with more memory.",
-    CrashKind.TIMEOUT: "Make the workload smaller, or look for a loop that does not end.",
-    CrashKind.DEVICE: "Run the workload with Python alone and mend the kernel that breaks off.",
-    CrashKind.SIGNAL: "Run the workload with Python alone: if it dies there too, mend it; if not, please report it.",
-    CrashKind.OUTPUT: "Take the printing out of the workload.",
-    CrashKind.DISK: "Have the workload write less to disk.",
-    CrashKind.PROCESSES: "Have the workload start no processes of its own.",
-}
-
-
-def blame(what: str, evidence: CrashEvidence) -> BadWorkload | WorkloadInconclusive:
-    """The error for a trusted child's fault."""
-    text = f"{what}: {evidence.detail}"
-    if evidence.kind in (CrashKind.RAISED, CrashKind.EXITED):
-        return BadWorkload(text)
-    advice = _WORKLOADS_ADVICE.get(evidence.kind, "")
-    return WorkloadInconclusive(f"{text} {advice}".rstrip())
 
 
 def run_once(court: Court, child: ChildPort, inputs: Tensors, draw: int) -> Tensors:

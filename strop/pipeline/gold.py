@@ -20,6 +20,7 @@ Thing = TypeVar("Thing")
 
 SHARE_OF_MEMORY = 16
 """Remembered answers take at most one part in so many of a device's memory; the rest is for those who run."""
+WAITING_SHARE_OF_MEMORY = 4
 HOST_BYTES = 2 << 30
 
 
@@ -59,6 +60,11 @@ def bytes_of(tensors: Tensors) -> int:
 def limit_bytes(target: Target) -> int:
     """How much may be remembered where the target's tensors lie."""
     return HOST_BYTES if target.device == HOST else target.memory_bytes // SHARE_OF_MEMORY
+
+
+def waiting_bytes(target: Target) -> int:
+    """How much children may take that were loaded before they are needed."""
+    return HOST_BYTES if target.device == HOST else target.memory_bytes // WAITING_SHARE_OF_MEMORY
 
 
 class Remembered(Generic[Thing]):

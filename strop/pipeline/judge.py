@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import Future, wait
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 
@@ -14,7 +15,7 @@ from strop.pipeline.gold import within_memory
 from strop.pipeline.measure import compare
 from strop.pipeline.verify import Cascade, crash_at, verify
 from strop.ports import ChildPort
-from strop.records.candidate import Candidate, CompiledForm, Form, RecipeForm
+from strop.records.candidate import Candidate, RecipeForm
 from strop.records.decision import Judgement
 from strop.records.evidence import Stage, TimingEvidence
 from strop.records.measurement import Comparison, Conditions
@@ -68,29 +69,26 @@ def _judge_once(
     court: Court, candidate: Candidate, rules: Rules, conditions: Conditions, floor: Floor, depth: Depth
 ) -> tuple[Judgement, bool]:
     comparison = None
-    with court.wall.child(role_of(candidate)) as child:
+    with ExitStack() as stack:
+        child = stack.enter_context(court.wall.child(role_of(candidate)))
+        lanes = _Pairs(court=court, candidate=candidate, first=child, processes=depth.processes, stack=stack)
+        if depth.looks:
+            court.expect_clock()
+            lanes.expect()
         cascade = verify(court, child, candidate, rules, depth.plan(court.description))
         if depth.looks and cascade.passing:
-            comparison = _timed(court, child, candidate, conditions, floor, depth, depth.looks, cascade)
+            comparison = _timed(court, lanes, conditions, floor, depth.looks, cascade)
     verdict = cascade.verdict(candidate, court.wall.isolation)
     return Judgement(verdict=verdict, comparison=comparison), cascade.infrastructure
 
 
 def _timed(
-    court: Court,
-    child: ChildPort,
-    candidate: Candidate,
-    conditions: Conditions,
-    floor: Floor,
-    depth: Depth,
-    looks: Looks,
-    cascade: Cascade,
+    court: Court, lanes: _Pairs, conditions: Conditions, floor: Floor, looks: Looks, cascade: Cascade
 ) -> Comparison | None:
     """Time it, then judge what the clock saw."""
 
-    lanes = _Pairs(court=court, candidate=candidate, first=child, processes=depth.processes)
     try:
-        comparison, graded = compare(court, conditions, cascade.factor, lanes, processes=depth.processes, looks=looks)
+        comparison, graded = compare(court, conditions, cascade.factor, lanes, processes=lanes.processes, looks=looks)
     except ChildFault as fault:
         cascade.hear(Stage.TIME, crash_at(Stage.TIME, fault))
         return None
@@ -103,7 +101,7 @@ def _timed(
 @dataclass(slots=True, kw_only=True)
 class _Pairs:
     """Pairs of children for the clock: one pair is baseline and candidate as they are; of several each is fresh, but
-    for the first candidate, which was judged.
+    for the first candidate, which was judged. ``stack`` ends them.
 
     The children of all pairs are made at once where there is room for them beside one another.
     """
@@ -112,30 +110,39 @@ class _Pairs:
     candidate: Candidate
     first: ChildPort
     processes: int
-    _waiting: list[ChildPort] = field(default_factory=list[ChildPort])
+    stack: ExitStack
+    _begun: list[Future[ChildPort]] = field(default_factory=list[Future[ChildPort]])
     _done: tuple[ChildPort, ...] = ()
 
-    def __call__(self, stack: ExitStack, process: int) -> tuple[ChildPort, ChildPort]:
+    def expect(self) -> None:
+        """Begin to load them while the candidate is still verified, if there are processors to spare."""
+        if self.court.spare and self.processes > 1 and self._has_room:
+            self._begin(0)
+
+    def __call__(self, process: int) -> tuple[ChildPort, ChildPort]:
         if self.processes == 1:
             return self.court.baseline, self.first
         for child in self._done:
             child.close()
-        if not self._waiting:
-            together = self.processes if self.court.has_room_for(2 * self.processes) else process + 1
-            self._waiting = self._made(stack, range(process, together))
-        self._done = self._waiting.pop(0), self._waiting.pop(0)
+        if not self._begun:
+            self._begin(process)
+        # Nothing is loaded beside a running clock.
+        wait(self._begun)
+        baseline = self._begun.pop(0).result()
+        self._done = baseline, self._begun.pop(0).result() if process else self.first
         return self._done
 
-    def _made(self, stack: ExitStack, processes: range) -> list[ChildPort]:
-        pair: list[tuple[ChildRole, Form]] = [
-            (ChildRole.BASELINE, CompiledForm(mode=self.court.baseline_mode)),
-            (role_of(self.candidate), self.candidate.form),
-        ]
-        wanted = pair * len(processes)
-        if processes.start == 0:
+    @property
+    def _has_room(self) -> bool:
+        return self.court.has_room_for(2 * self.processes)
+
+    def _begin(self, process: int) -> None:
+        """Load the pairs from ``process`` on, or that one alone."""
+        pairs = self.processes - process if self._has_room else 1
+        wanted = [self.court.baseline_wanted, (role_of(self.candidate), self.candidate.form)] * pairs
+        if process == 0:
             del wanted[1]
-        made = [future.result() for future in self.court.loaded_together(stack, wanted)]
-        return [made[0], self.first, *made[1:]] if processes.start == 0 else made
+        self._begun = self.court.begun(self.stack, wanted)
 
 
 def _plausibility(court: Court, comparison: Comparison, floor: Floor) -> TimingEvidence:

@@ -16,7 +16,8 @@ from collections.abc import Sequence
 import torch
 
 from strop.errors import ChildFault, WorkloadInconclusive
-from strop.pipeline.court import Court, run_once, trusted
+from strop.pipeline.blame import trusted
+from strop.pipeline.court import Court, run_once
 from strop.pipeline.gold import within_memory
 from strop.pipeline.judge import role_of
 from strop.ports import WallPort

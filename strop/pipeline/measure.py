@@ -7,10 +7,10 @@ from __future__ import annotations
 import random
 import statistics
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 
-from strop.pipeline.court import Court, owned
+from strop.pipeline.blame import owned
+from strop.pipeline.court import Court
 from strop.pipeline.gold import Gold
 from strop.pipeline.slots import Supply, most_slots, slots_for, supply
 from strop.pipeline.values import errors_as_needed
@@ -39,15 +39,15 @@ class Lane:
     child: ChildPort
     slots: int
 
-    def block(self, contents: Sequence[Tensors], timeout_s: float, slot: int = 0) -> int:
-        """Time one round on these contents; nanoseconds. What lies in ``slot`` as the clock stops is what
-        ``child.stopped()`` returns.
+    def block(self, contents: Sequence[Tensors], timeout_s: float, looked_at: int = 0) -> int:
+        """Time one round on these contents; nanoseconds. What lies in the slot ``looked_at`` as the clock stops is
+        what ``child.stopped()`` returns.
         """
         for slot, arrays in enumerate(contents):
             self.child.given.write(slot, arrays)
         self.child.made.poison(range(self.slots))
         with owned(self.child):
-            return self.child.time_calls(self.slots, slot, timeout_s)
+            return self.child.time_calls(self.slots, looked_at, timeout_s)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,10 +69,10 @@ class Clock:
     blocks: list[Block] = field(default_factory=list[Block])
     graded: list[ValuesEvidence] = field(default_factory=list[ValuesEvidence])
 
-    def time_pairs(self, baseline: ChildPort, candidate: ChildPort, call_ns: float, looks: Plan, process: int) -> float:
+    def time_pairs(self, baseline: ChildPort, candidate: ChildPort, looks: Plan, process: int) -> float:
         """Time pairs until a look says stop; returns the share of false "faster" that this look may spend."""
         court = self.court
-        slots = slots_for(court.description, court.target, call_ns)
+        slots = slots_for(court.description, court.target, call_time_ns(court, baseline))
         lanes = {BASELINE: lane(court, baseline, slots), CANDIDATE: lane(court, candidate, slots)}
         source = supply(court)
         null = lane(court, court.null, slots)
@@ -169,25 +169,25 @@ def compare(
     court: Court,
     conditions: Conditions,
     factor: float,
-    lanes: Callable[[ExitStack, int], tuple[ChildPort, ChildPort]],
+    lanes: Callable[[int], tuple[ChildPort, ChildPort]],
     *,
     processes: int,
     looks: Plan,
 ) -> tuple[Comparison, tuple[ValuesEvidence, ...]]:
-    """Time ``processes`` pairs of children, each opened by ``lanes``; one comparison over all of them.
+    """Time ``processes`` pairs of children, each handed out by ``lanes``; one comparison over all of them.
 
     Up to ``factor`` times the baseline's error a result is right without asking the model of honest rounding.
     """
     clock = Clock(court=court, conditions=conditions, factor=factor)
     ratios: list[float] = []
     rate = FALSE_FASTER_RATE
-    with ExitStack() as stack:
-        for process in range(processes):
-            baseline, candidate = lanes(stack, process)
-            with court.device(timed=True):
-                rate = clock.time_pairs(baseline, candidate, call_time_ns(court, baseline), looks, process)
-                memory = memory_ratio(court, baseline, candidate)
-            ratios += [memory] if memory is not None else []
+    for process in range(processes):
+        baseline, candidate = lanes(process)
+        court.null  # noqa: B018 - loaded now, because nothing is while the clock runs
+        with court.device(timed=True):
+            rate = clock.time_pairs(baseline, candidate, looks, process)
+            memory = memory_ratio(court, baseline, candidate)
+        ratios += [memory] if memory is not None else []
     comparison = compare_blocks(
         clock.blocks,
         baseline=court.baseline_mode,

@@ -27,11 +27,13 @@ MIN_SLOTS = 4
 BASE_DRAWS = 4
 HOST_ARENA_BYTES = 1 << 30
 ON_THE_CLOCK = 5
-BESIDE_THEM = 20
+BESIDE_THEM = 36
+LEAST_BESIDE_THEM = 20
 SHARE_OF_MEMORY = 0.8
 """So much of a device's memory is for a running clock: the slots of so many children (the null worker, the court's own
 baseline, and two or three that take turns), and beside them the room of so many slots for the draws that contents are
-made of, the reference's answer in double precision, the copies that are graded, and what calls need for themselves.
+made of, the reference's answer in double precision, the copies that are graded, what calls need for themselves, and
+children that wait for their turn, of which there are none where room is scarce.
 """
 
 
@@ -51,7 +53,8 @@ def most_slots(description: Description, target: Target) -> int:
         room = HOST_ARENA_BYTES // slot_bytes
         return min(MAX_SLOTS, max(2 if slot_bytes <= 2 * HOST_ARENA_BYTES else 1, room))
     room = int((SHARE_OF_MEMORY * target.memory_bytes / slot_bytes - BESIDE_THEM) / ON_THE_CLOCK)
-    return min(MAX_SLOTS, max(2 if (2 * ON_THE_CLOCK + BESIDE_THEM) * slot_bytes <= target.memory_bytes else 1, room))
+    fit = (2 * ON_THE_CLOCK + LEAST_BESIDE_THEM) * slot_bytes <= target.memory_bytes
+    return min(MAX_SLOTS, max(2 if fit else 1, room))
 
 
 def _slot_bytes(description: Description) -> int:

@@ -10,9 +10,10 @@ from strop.checks._base import Rules
 from strop.errors import BadCandidate, ChildFault, WorkloadInconclusive
 from strop.pipeline import survey
 from strop.pipeline.aim import aim, build_profile
+from strop.pipeline.blame import trusted
 from strop.pipeline.challenge import challenge
 from strop.pipeline.counters import count, heaviest, with_counters
-from strop.pipeline.court import Court, Timeouts, trusted
+from strop.pipeline.court import Court, Timeouts
 from strop.pipeline.decide import decide
 from strop.pipeline.judge import CONFIRMATION, SCREENING, Floor, judge, role_of
 from strop.pipeline.launches import measured
@@ -41,18 +42,29 @@ PROFILED_CALLS = 5
 
 
 class LocalStations:
-    """Stations that run on this machine. Enter it as a context; leaving ends every child."""
+    """Stations that run on this machine. Enter it as a context; leaving ends every child. ``spare`` says that it has
+    processors to spare for work that is not needed yet.
+    """
 
     def __init__(
-        self, *, wall: WallPort, workload: Workload, target: Target, request: Request, conditions: Conditions
+        self,
+        *,
+        wall: WallPort,
+        workload: Workload,
+        target: Target,
+        request: Request,
+        conditions: Conditions,
+        spare: bool = False,
     ) -> None:
         self.wall = wall
         self.workload = workload
         self.target = target
         self.request = request
         self.conditions = conditions
+        self.spare = spare
         self._stack = ExitStack()
         self._court: Court | None = None
+        self._contenders: survey.Contenders | None = None
         self._capture: Capture | None = None
         self._kernels: tuple[KernelProfile, ...] = ()
         self._costs: tuple[int, int] | None = None
@@ -67,7 +79,7 @@ class LocalStations:
     def close(self) -> None:
         """End every child."""
         self._stack.close()
-        self._court = None
+        self._court = self._contenders = None
 
     @property
     def contract(self) -> Contract:
@@ -90,6 +102,7 @@ class LocalStations:
             target=self.target,
             baseline_mode=self._baseline_mode,
             timeouts=Timeouts(),
+            spare=self.spare,
         )
 
     def device_seconds_s(self) -> float:
@@ -110,7 +123,9 @@ class LocalStations:
         return Described(description=self.court.description)
 
     def admit(self) -> Admitted:
-        """Whether verdicts on it mean anything."""
+        """Whether verdicts on it mean anything. The baselines load meanwhile, where that disturbs nobody."""
+        if self.spare and self.court.has_room_for(len(self.request.baselines)):
+            self._contenders = survey.contenders(self.court, self.request.baselines)
         return survey.admit(self.court)
 
     def capture(self) -> Captured:
@@ -121,7 +136,8 @@ class LocalStations:
 
     def baselines(self) -> BaselinesMeasured:
         """What has to be beaten."""
-        found = survey.baselines(self.court, self.request.baselines)
+        contenders, self._contenders = self._contenders, None
+        found = survey.baselines(self.court, contenders or survey.contenders(self.court, self.request.baselines))
         if not found.best:
             raise WorkloadInconclusive(
                 "No baseline could be built: " + "; ".join(f"{mode}: {why}" for mode, why in found.failed)

@@ -5,14 +5,18 @@ versions is to be beaten.
 from __future__ import annotations
 
 import statistics
+from collections.abc import Mapping
+from concurrent.futures import Future, wait
 from contextlib import ExitStack
+from dataclasses import dataclass
 
 import torch
 
 from strop.checks._base import Rules
 from strop.checks._bound import allowed
 from strop.errors import WorkloadInconclusive
-from strop.pipeline.court import Court, trusted
+from strop.pipeline.blame import trusted
+from strop.pipeline.court import Court, Wanted
 from strop.pipeline.gold import within_memory
 from strop.pipeline.measure import call_time_ns, lane
 from strop.pipeline.slots import slots_for, supply
@@ -96,24 +100,45 @@ def _input_like(inputs: Tensors, shape: tuple[object, ...]) -> torch.Tensor | No
     return next((each for each in inputs.values() if each.shape == shape and each.is_floating_point()), None)
 
 
+@dataclass(frozen=True, slots=True)
+class Contenders:
+    """A child for each of ``modes``, on its way; ``twins`` names modes that give the same code as another one here.
+    ``children`` ends them, and the court does when it ends.
+    """
+
+    modes: tuple[str, ...]
+    twins: Mapping[str, str]
+    begun: Mapping[str, Future[ChildPort]]
+    children: ExitStack
+
+
+def contenders(court: Court, modes: tuple[str, ...]) -> Contenders:
+    """Begin to load the baselines in the background."""
+    twins = {mode: twin for mode, twin in court.target.same_modes if mode in modes and twin in modes}
+    measured = [mode for mode in modes if mode not in twins]
+    children = ExitStack()
+    court.keep(children)
+    wanted: list[Wanted] = [(ChildRole.BASELINE, CompiledForm(mode=mode)) for mode in measured]
+    return Contenders(modes, twins, dict(zip(measured, court.begun(children, wanted), strict=True)), children)
+
+
 @within_memory()
-def baselines(court: Court, modes: tuple[str, ...]) -> BaselinesMeasured:
+def baselines(court: Court, found: Contenders) -> BaselinesMeasured:
     """Time eager and the compile modes in turn, round by round, and name the fastest. A mode that fails is said so.
 
     A mode that gives the same code as another one here is not built a second time: it is listed with the other's time,
     or fails with it, and ``same`` says so.
     """
-    twins = {mode: twin for mode, twin in court.target.same_modes if mode in modes and twin in modes}
-    measured = [mode for mode in modes if mode not in twins]
-    failed: list[tuple[str, str]] = []
-    with ExitStack() as stack:
+    twins, failed = found.twins, list[tuple[str, str]]()
+    with found.children as stack:
         children: dict[str, ChildPort] = {}
-        wanted = [(ChildRole.BASELINE, CompiledForm(mode=mode)) for mode in measured]
-        for mode, opened in zip(measured, court.loaded_together(stack, wanted), strict=True):
+        wait(found.begun.values())
+        for mode, opened in found.begun.items():
             try:
                 children[mode] = opened.result()
             except WorkloadInconclusive as fault:
                 failed.append((mode, str(fault)))
+        court.null  # noqa: B018 - loaded now, because nothing is while the clock runs
         with court.device(timed=True):
             times = _time_in_turn(court, children)
         best = min(times, key=lambda mode: times[mode], default="")
@@ -124,7 +149,7 @@ def baselines(court: Court, modes: tuple[str, ...]) -> BaselinesMeasured:
             # Compiling it a second time would take longer than all that it is needed for.
             court.change_baseline(best, children[best])
             court.keep(stack.pop_all())
-    call_ns = tuple((mode, times[key]) for mode in modes if (key := twins.get(mode, mode)) in times)
+    call_ns = tuple((mode, times[key]) for mode in found.modes if (key := twins.get(mode, mode)) in times)
     reasons = dict(failed)
     gone = [(mode, twin) for mode, twin in twins.items() if twin in reasons]
     failed += [(mode, f"It is the same code as {twin} here. {reasons[twin]}") for mode, twin in gone]

@@ -41,12 +41,12 @@ RULES = Rules(contract=CONTRACTS["fp32"])
 FLOOR = Floor(minimal_bytes=2048, product_flop=1000)
 
 
-def court(wall):
-    return Court(wall=wall, workload=WORKLOAD, contract=CONTRACTS["fp32"], target=TARGET)
+def court(wall, spare=False):
+    return Court(wall=wall, workload=WORKLOAD, contract=CONTRACTS["fp32"], target=TARGET, spare=spare)
 
 
-def run(wall, candidate=RECIPE, depth=VERIFICATION, rules=RULES):
-    with court(wall) as trusted:
+def run(wall, candidate=RECIPE, depth=VERIFICATION, rules=RULES, spare=False):
+    with court(wall, spare) as trusted:
         return judge(trusted, candidate, rules, CONDITIONS, FLOOR, depth)
 
 

@@ -42,8 +42,10 @@ def graded(script, share, looks, monkeypatch):
         child = trusted.loaded(stack, ChildRole.RECIPE, RECIPE.form)
         baseline = trusted.loaded(stack, ChildRole.BASELINE, CompiledForm(mode="eager"))
         _, found = measure.compare(
-            trusted, CONDITIONS, 2.0, lambda stack, process: (baseline, child), processes=1, looks=Looks(looks)
+            trusted, CONDITIONS, 2.0, lambda process: (baseline, child), processes=1, looks=Looks(looks)
         )
+    # What the baseline answered beside it was asked the very same.
+    assert all(leaf.baseline.max < 1e-3 for evidence in found for leaf in evidence.leaves)
     return [any(leaf.mask_mismatches for leaf in evidence.leaves) for evidence in found]
 
 
@@ -51,6 +53,24 @@ def graded(script, share, looks, monkeypatch):
 def test_every_round_of_every_look_can_be_judged(wrong, monkeypatch):
     found = graded(idle_in(lambda number: number == wrong), 1.0, (2, 6), monkeypatch)
     assert found == [number == wrong for number in range(1, 13)]
+
+
+@pytest.mark.parametrize("looked_at", [0, 7, 149])
+def test_the_call_that_is_looked_at_is_the_one_that_is_judged(looked_at, monkeypatch):
+    def wrong_in_one_call(child, slot, circumstance):
+        if child.made.layout.slots > UNTIMED_SLOTS and slot == looked_at:
+            child.made.views(slot)["out"].fill_(torch.nan)
+
+    monkeypatch.setattr(measure, "_secret", lambda slots: looked_at)
+    assert graded(Script(spoil=wrong_in_one_call), 1.0, (2,), monkeypatch) == [True] * 4
+    monkeypatch.setattr(measure, "_secret", lambda slots: 3)
+    honest = graded(Script(spoil=wrong_in_one_call), 1.0, (2,), monkeypatch)
+    assert honest == [False] * 4
+
+
+def test_most_looks_are_at_the_last_call_and_none_is_safe():
+    seen = [measure._secret(4) for _ in range(400)]
+    assert set(seen) == {0, 1, 2, 3} and 0.5 < seen.count(3) / 400 < 0.75
 
 
 def test_something_is_judged_whatever_the_lot_says(monkeypatch):
