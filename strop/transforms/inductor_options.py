@@ -4,7 +4,8 @@ gain.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
@@ -19,37 +20,79 @@ from strop.records.recipe import Scalar, Step
 from strop.records.target import Target
 from strop.transforms._base import Example, Rewrite, Transform
 from strop.transforms._estimate import memory_ns, traffic_bytes
-from strop.transforms._graph import aten, calls
+from strop.transforms._graph import aten, calls, shape_of, static
 
 _APPLIED = "strop_inductor_options"
 _CONVOLUTIONS = (aten.convolution.default,)
 _PRODUCTS = (aten.mm.default, aten.addmm.default, aten.bmm.default, *_CONVOLUTIONS)
+_REDUCTIONS = (
+    aten.sum.default,
+    aten.sum.dim_IntList,
+    aten.mean.default,
+    aten.mean.dim,
+    aten.var_mean.correction,
+    aten.amax.default,
+    aten.amin.default,
+    aten.linalg_vector_norm.default,
+)
+_FEW_ROWS, _VERY_FEW_ROWS = 16, 8
+_LONG_ROW, _VERY_LONG_ROW = 1 << 15, 1 << 21
 _SHARE = 0.05
 """No roofline knows what an option wins; a twentieth of the graph's floor only places it behind what is known to win
 more.
 """
 
 
+def _any_graph(graph: GraphModule) -> bool:
+    return True
+
+
+def _has_products(graph: GraphModule) -> bool:
+    return any(True for _ in calls(graph, *_PRODUCTS))
+
+
+def _has_convolutions(graph: GraphModule) -> bool:
+    return any(True for _ in calls(graph, *_CONVOLUTIONS))
+
+
+def _has_few_long_rows(graph: GraphModule) -> bool:
+    """True where a reduction has so few rows, and so long ones, that several blocks would work on each (Inductor's own
+    rule: `should_use_cooperative_reduction` in torch/_inductor/choices.py).
+    """
+    for node in calls(graph, *_REDUCTIONS):
+        made = node.meta.get("val")
+        first = made[0] if isinstance(made, tuple | list) else made
+        given, left = shape_of(node.args[0]), static(first.shape) if isinstance(first, torch.Tensor) else None
+        if given is None or left is None or not 0 < math.prod(left) <= _FEW_ROWS:
+            continue
+        rows = math.prod(left)
+        least = _LONG_ROW * rows if rows <= _VERY_FEW_ROWS else _VERY_LONG_ROW
+        if math.prod(given) >= least * rows:
+            return True
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class _Option:
-    """A named set of options, on which devices, and the operators of which a graph must have one (none: any graph)."""
+    """A named set of options, on which devices, and which graphs it concerns."""
 
     name: str
     values: Mapping[str, Scalar]
     devices: tuple[str, ...]
-    about: tuple[Any, ...] = ()
+    concerns: Callable[[GraphModule], bool] = _any_graph
 
 
 _OPTIONS = (
-    _Option("max_autotune", {"max_autotune": True}, ("cpu", "cuda"), about=_PRODUCTS),
+    _Option("max_autotune", {"max_autotune": True}, ("cpu", "cuda"), concerns=_has_products),
     _Option("max_autotune_pointwise", {"max_autotune_pointwise": True}, ("cuda",)),
     _Option("coordinate_descent", {"coordinate_descent_tuning": True}, ("cuda",)),
+    _Option("cooperative_reductions", {"triton.cooperative_reductions": True}, ("cuda",), concerns=_has_few_long_rows),
     _Option("combo_kernels", {"combo_kernels": True}, ("cuda",)),
     # On an H200 it took 34 s to build for three kernels; what it saves is launches, and cuda_graph saves those too.
     _Option("cpp_wrapper", {"cpp_wrapper": True}, ("cpu",)),
     _Option("contract", {"cpp.enable_floating_point_contract_flag": "fast"}, ("cpu",)),
     _Option("simdlen_256", {"cpp.simdlen": 256}, ("cpu",)),
-    _Option("layout_as_given", {"layout_optimization": False}, ("cpu", "cuda"), about=_CONVOLUTIONS),
+    _Option("layout_as_given", {"layout_optimization": False}, ("cpu", "cuda"), concerns=_has_convolutions),
 )
 
 
@@ -107,7 +150,7 @@ def _usable(graph: GraphModule, target: Target) -> list[_Option]:
         option
         for option in _OPTIONS
         if device in option.devices
-        and (not option.about or any(True for _ in calls(graph, *option.about)))
+        and option.concerns(graph)
         and all(name in known and known[name] != value for name, value in option.values.items())
     ]
 

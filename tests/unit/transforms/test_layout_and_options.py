@@ -83,6 +83,23 @@ def test_layouts_are_offered_to_convolutions_alone():
     assert applications("inductor_options", product, WITHOUT_CPP, set="max_autotune")
 
 
+@pytest.mark.parametrize(
+    ("reduced", "shape", "offered"),
+    [
+        (lambda x: x.sum(), (1 << 15,), True),
+        (lambda x: x.sum(), ((1 << 15) - 1,), False),
+        (lambda x: x.mean(dim=1), (8, 8 << 15), True),
+        (lambda x: torch.var_mean(x, dim=1)[0], (16, 1 << 21), True),
+        (lambda x: x.amax(dim=1), (16, 1 << 20), False),
+        (lambda x: x.sum(dim=1), (17, 1 << 21), False),
+        (lambda x: x.relu(), (1 << 15,), False),
+    ],
+)
+def test_blocks_cooperate_where_rows_are_few_and_long(reduced, shape, offered):
+    graph = captured(Calls(reduced), (torch.empty(1).expand(shape),)).module
+    assert bool(applications("inductor_options", graph, WITHOUT_CPP, set="cooperative_reductions")) is offered
+
+
 def test_an_option_compiles():
     graph = captured(nn.Linear(4, 4), (torch.randn(2, 4),)).module
     options = {
