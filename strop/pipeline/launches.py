@@ -1,5 +1,6 @@
 """Launches of generated kernels, tried alone before they are proposed: a judgement takes seconds, a launch
-milliseconds, and the estimate that ranks launches is only a model.
+milliseconds, and the estimate that ranks launches is only a model. What leaves other values alone than the compiler's
+own version counts as what cannot be launched: a sieve before the referee, who decides.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def measured(court: Court, proposals: Sequence[Proposal], kernels: Sequence[Kern
     expect to win what it won there.
 
     A child of its own does it, since a launch may be impossible and end it. Where nothing could be measured the
-    proposals stay what they were.
+    proposals stay what they were; one whose launch was tried and failed, like all others of it, is left out.
     """
     open_ones = [each for each in proposals if each.parameters and each.step.argument(HASH, "")]
     times = _Times(court)
@@ -44,7 +45,8 @@ def measured(court: Court, proposals: Sequence[Proposal], kernels: Sequence[Kern
             times.learn(stack, [step for each in open_ones for step in variants(each)])
             for _ in range(DESCENTS):
                 times.learn(stack, [step for each in open_ones for step in _around(each, times)])
-    return tuple(_settled(each, times, kernels) if each in open_ones else each for each in proposals)
+    left = [each for each in proposals if each not in open_ones or not times.failed(each)]
+    return tuple(_settled(each, times, kernels) if each in open_ones else each for each in left)
 
 
 @dataclass(slots=True)
@@ -74,12 +76,20 @@ class _Times:
             return
         self.left_s -= time.monotonic() - began_s
         self.found |= {each.step: each for each in reply.times}
+        for each in reply.times:
+            if each.because:
+                LOG.info("%s is left out: %s", each.step, each.because)
 
     def best(self, proposal: Proposal) -> LaunchTime | None:
         """The fastest launch of the kernel, in the form that is proposed; None where none could be launched."""
         wanted = _fixed(proposal.step, proposal)
         tried = [each for each in self.found.values() if not each.because and _fixed(each.step, proposal) == wanted]
         return min(tried, key=lambda each: each.time_ns, default=None)
+
+    def failed(self, proposal: Proposal) -> bool:
+        """Whether the proposed launch failed and no other was found."""
+        own = self.found.get(proposal.step)
+        return own is not None and bool(own.because) and self.best(proposal) is None
 
 
 def _fixed(step: Step, proposal: Proposal) -> dict[str, Scalar]:

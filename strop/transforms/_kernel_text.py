@@ -47,6 +47,18 @@ class KernelText:
         return tuple(each for each in self.arguments if each not in self.blocks)
 
     @property
+    def outputs(self) -> tuple[str, ...]:
+        """Arguments whose former contents it has no use for: the first that happens to them is a store. What it changes
+        for its caller (``mutated_arg_names``) is one of its inputs under another name as well.
+        """
+        kept = [each for each in self.facts.get("mutated_arg_names", ()) if not each.startswith("in_out_ptr")]
+        targets = [each for call in _calls_of(self.function, "store") for each in ast.walk(call.args[0])]
+        uses = (each for each in ast.walk(self.function) if isinstance(each, ast.Name))
+        first = {each.id: each for each in sorted(uses, key=_place, reverse=True)}
+        pointers = [each for each in self.runtime_arguments if "_ptr" in each and each not in kept]
+        return tuple(each for each in pointers if first.get(each) in targets)
+
+    @property
     def loads(self) -> int:
         """Loads in the text, those in loops counted once."""
         return sum(1 for _ in _calls_of(self.function, "load"))
@@ -92,6 +104,10 @@ def _read(source: str, function: ast.FunctionDef, decorator: ast.Call) -> Kernel
         decorator=decorator,
         function=function,
     )
+
+
+def _place(node: ast.expr) -> tuple[int, int]:
+    return node.lineno, node.col_offset
 
 
 def _path(node: ast.expr) -> str:
@@ -243,7 +259,7 @@ def spliced(source: str, changes: Sequence[tuple[ast.expr, str]]) -> str:
     starts = [0]
     for line in data.splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
-    for node, text in sorted(changes, key=lambda change: (change[0].lineno, change[0].col_offset), reverse=True):
+    for node, text in sorted(changes, key=lambda change: _place(change[0]), reverse=True):
         begin = starts[node.lineno - 1] + node.col_offset
         end = starts[(node.end_lineno or node.lineno) - 1] + (node.end_col_offset or 0)
         data = data[:begin] + text.encode() + data[end:]

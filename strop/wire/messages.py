@@ -174,7 +174,9 @@ class AskProposals(Record):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskLaunches(Record):
     """How long each of several edits of generated kernels takes, alone on the arguments that the workload gives it and
-    with nothing left in caches of ``cache_bytes``. What is not reached within ``limit_s`` seconds is left out.
+    with nothing left in caches of ``cache_bytes``, and whether it leaves there what the compiler's own version leaves;
+    without memory for copies of the arguments that is not looked at. What is not reached within ``limit_s`` seconds is
+    left out.
     """
 
     steps: tuple[Step, ...]
@@ -328,7 +330,7 @@ class ProposalsReply(Record):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LaunchTime(Record):
     """What one edit of a kernel takes per launch beside the compiler's own version, each alone; ``because`` says why it
-    could not be launched, and then both times are 0.
+    could not be launched or what else it left, and then both times are 0.
     """
 
     step: Step

@@ -1,7 +1,10 @@
-"""How fast each launch of a generated kernel is: many are tried alone, before any of them is proposed."""
+"""How fast each launch of a generated kernel is, and whether it leaves the same: many are tried alone, before any of
+them is proposed.
+"""
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,10 +22,14 @@ from strop.profiling.alone import launch_time_ns
 from strop.records.graph import CompiledKernel, KernelKind
 from strop.records.recipe import Step
 from strop.targets._devices import on_host
+from strop.transforms._kernel_text import read_kernel
 from strop.wire.messages import AskLaunches, LaunchesReply, LaunchTime
 from strop.worker.guard import Blamed, foreign
 from strop.worker.questions._base import Question, plain_call
 from strop.worker.session import Session
+from strop.worker.sieve import Launch, Sieve
+
+LOG = logging.getLogger("strop.worker")
 
 Arguments = tuple[Any, ...]
 Compiling = Callable[[], Callable[..., Any]]
@@ -40,11 +47,11 @@ class _Place:
 
 class AboutLaunches(Question):
     """What is loaded is compiled once more and called once, to see with which arguments its kernels are launched. Then
-    each edit is launched with the same.
+    each edit is launched with the same. One that leaves other values than the compiler's own version is not timed.
     """
 
     name = "launches"
-    summary = "how long edits of a generated kernel take, each alone"
+    summary = "how long edits of a generated kernel take, each alone, and whether they leave the same"
 
     def answer(self, session: Session, request: AskLaunches) -> LaunchesReply:
         """Time the edits in turn, as many as the time allows; those of one kernel beside its own version.
@@ -87,9 +94,11 @@ def _places(session: Session) -> Mapping[str, _Place]:
 
 def _timed(place: _Place, steps: Sequence[Step], cache_bytes: int, until_s: float) -> list[LaunchTime]:
     """The times of some edits of one kernel; they are compiled side by side, and all before the first is launched."""
-    own = compiling_kernel(place.kernel.name, place.kernel.source)
+    compiling_own = compiling_kernel(place.kernel.name, place.kernel.source)
     begun = [(step, _begun(place, step)) for step in steps]
-    own_ns = _time_ns(place, own, cache_bytes)
+    own = _launch(place, compiling_own)
+    sieve = _sieve(place, own)
+    own_ns = launch_time_ns(own, cache_bytes)
     times: list[LaunchTime] = []
     for step, compiling in begun:
         if time.monotonic() > until_s:
@@ -98,10 +107,16 @@ def _timed(place: _Place, steps: Sequence[Step], cache_bytes: int, until_s: floa
             if isinstance(compiling, Blamed):
                 raise compiling
             with foreign("candidate", f"{place.kernel.name} as edited"):
-                taken_ns = _time_ns(place, compiling, cache_bytes)
+                launch = _launch(place, compiling)
+                if sieve is not None:
+                    sieve.check(launch)
+                taken_ns = launch_time_ns(launch, cache_bytes)
             times.append(LaunchTime(step=step, time_ns=taken_ns, own_ns=own_ns))
         except Blamed as fault:
             times.append(LaunchTime(step=step, because=fault.detail))
+    if sieve is not None:
+        # Timing wears what a kernel changes in place, and other kernels read that too.
+        sieve.put_back()
     return times
 
 
@@ -115,9 +130,20 @@ def _begun(place: _Place, step: Step) -> Compiling | Blamed:
         return fault
 
 
-def _time_ns(place: _Place, compiling: Compiling, cache_bytes: int) -> float:
+def _launch(place: _Place, compiling: Compiling) -> Launch:
+    """Wait for the compiler; what is returned launches the kernel on the recorded arguments."""
     run, stream = compiling(), _stream()
-    return launch_time_ns(lambda: run(*place.arguments, stream=stream), cache_bytes)
+    return lambda: run(*place.arguments, stream=stream)
+
+
+def _sieve(place: _Place, own: Launch) -> Sieve | None:
+    """None without room for copies of the arguments, or for a text that does not say what they are called."""
+    text = read_kernel(place.kernel.source)
+    try:
+        return Sieve(text, place.arguments, own) if text is not None else None
+    except torch.OutOfMemoryError:
+        LOG.warning("there is no memory to compare what edits of %s leave; they are timed alone", place.kernel.name)
+        return None
 
 
 def _stream() -> int:

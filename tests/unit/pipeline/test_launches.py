@@ -112,9 +112,18 @@ def test_a_child_that_dies_leaves_the_proposals_as_they_were_and_it_is_said(requ
     assert "could not be timed alone" in caplog.text
 
 
-def test_where_no_launch_is_possible_the_proposal_stays():
-    found, wall = settled(lambda step: "it does not compile", [retuned()])
-    assert found == (retuned(),) and len(asked(wall)) == 1
+def test_what_fails_alone_at_every_launch_is_not_proposed_and_it_is_said(caplog):
+    caplog.set_level("INFO", logger="strop")
+    closed = retuned(parameters=())
+    found, wall = settled(lambda step: "it leaves other values in out_ptr0", [retuned(), closed])
+    assert found == (closed,) and len(asked(wall)) == 1
+    assert "it leaves other values in out_ptr0" in caplog.text
+
+
+def test_a_launch_that_fails_alone_gives_way_to_one_that_does_not():
+    fails = retuned().step
+    (found,), _ = settled(lambda step: "it leaves other values" if step == fails else 60.0, [retuned()])
+    assert found.step != fails and found.gain_ns > 0
 
 
 def test_time_runs_out(monkeypatch):

@@ -31,6 +31,23 @@ def test_what_a_kernel_says_about_itself():
     assert read_kernel(pointwise(body="tl.dot(tmp0, tmp0)")).has_products
 
 
+def test_outputs_are_what_is_written_before_it_is_read():
+    plain, written = pointwise(), "tl.store(out_ptr0 + (xindex), tmp1, xmask)"
+    assert read_kernel(plain).outputs == ("out_ptr0",)
+    assert read_kernel(plain.replace(written, f"{written}\n    tmp2 = tl.load(out_ptr0)")).outputs == ("out_ptr0",)
+    assert read_kernel(pointwise(body="tl.load(out_ptr0 + (xindex), xmask)")).outputs == ()
+    assert read_kernel(pointwise(body="tl.atomic_add(out_ptr0, tmp0)")).outputs == ()
+    sized = plain.replace("xnumel, XBLOCK", "ks0, xnumel, XBLOCK").replace("(xindex), tmp1", "(ks0*xindex), tmp1")
+    assert read_kernel(sized).outputs == ("out_ptr0",)
+
+
+@pytest.mark.parametrize(("name", "outputs"), [("out_ptr0", ()), ("in_out_ptr0", ("in_out_ptr0",))])
+def test_what_is_changed_for_the_caller_is_an_input_as_well(name, outputs):
+    changed = f"inductor_meta={{'mutated_arg_names': ['{name}'], "
+    text = pointwise().replace("out_ptr0", name).replace("inductor_meta={", changed)
+    assert read_kernel(text).outputs == outputs
+
+
 @pytest.mark.parametrize("text", ["", "def f(:", "void kernel() {}", "@triton.jit\ndef f(x):\n    pass\n"])
 def test_other_text_is_not_a_kernel_of_inductors(text):
     assert read_kernel(text) is None

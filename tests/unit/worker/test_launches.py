@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+import torch
 
 from strop.errors import NotSupported
 from strop.lowering.lower import LoweredGraph
@@ -14,6 +15,7 @@ from strop.wire.messages import AskLaunches, ChildRole
 from strop.worker.loading import load
 from strop.worker.questions import launches
 from strop.worker.session import Session
+from tests.unit.transforms.kernel_samples import pointwise
 from tests.unit.transforms.rewriting import TARGET
 from tests.unit.worker.opening import opened
 
@@ -63,6 +65,39 @@ def test_every_edit_is_timed_on_the_calls_own_arguments_and_all_compile_before_t
     assert (one.time_ns, one.own_ns, one.because) == (50.0, 100.0, "")
     assert other.time_ns == 60.0
     assert "does not compile" in broken.because and broken.time_ns == 0.0
+
+
+@pytest.fixture
+def doubling(place, monkeypatch):
+    """A kernel that doubles in place, as does its first edit; the second one triples."""
+
+    def compiling(name, source):
+        return lambda: lambda x, *_, stream: x.mul_(3 if source == "text 2" else 2)
+
+    timed = []
+    monkeypatch.setattr(launches, "compiling_kernel", compiling)
+    monkeypatch.setattr(launches, "launch_time_ns", lambda launch, cache_bytes: timed.append(launch()) or 50.0)
+    source = pointwise().replace("in_ptr0", "in_out_ptr0")
+    return replace(place[0], kernel=replace(KERNEL, source=source), arguments=(torch.ones(4), torch.ones(4), 4)), timed
+
+
+def test_an_edit_that_leaves_something_else_is_not_timed_and_says_what(doubling):
+    here, timed = doubling
+    right, wrong = launches._timed(here, STEPS[:2], 0, until_s=float("inf"))
+    assert (right.time_ns, right.because) == (50.0, "")
+    assert "leaves other values in in_out_ptr0" in wrong.because and wrong.time_ns == wrong.own_ns == 0.0
+    assert len(timed) == 2, "the kernel's own version and the edit that is right"
+    assert here.arguments[0].tolist() == [1.0] * 4, "what timing changed is put back for other kernels"
+
+
+def test_without_memory_for_copies_edits_are_timed_alone_and_it_is_said(doubling, monkeypatch, caplog):
+    def full(*_):
+        raise torch.OutOfMemoryError("CUDA out of memory.")
+
+    monkeypatch.setattr(launches, "Sieve", full)
+    found = launches._timed(doubling[0], STEPS[:2], 0, until_s=float("inf"))
+    assert [each.time_ns for each in found] == [50.0, 50.0]
+    assert "no memory to compare" in caplog.text
 
 
 def test_what_is_not_reached_in_time_is_left_out(place):
