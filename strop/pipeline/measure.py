@@ -43,8 +43,8 @@ class Lane:
         """Time one round on these contents; nanoseconds. What lies in ``slot`` as the clock stops is what
         ``child.stopped()`` returns.
         """
-        for slot, arrays in enumerate(contents):
-            self.child.given.write(slot, arrays)
+        for index, arrays in enumerate(contents):
+            self.child.given.write(index, arrays)
         self.child.made.poison(range(self.slots))
         with owned(self.child):
             return self.child.time_calls(self.slots, slot, timeout_s)

@@ -38,13 +38,29 @@ def test_whoever_works_in_every_other_round_alone_is_caught(depth, phase):
 def graded(script, share, looks, monkeypatch):
     monkeypatch.setattr(measure, "GRADED_SHARE", share)
     monkeypatch.setattr(measure, "consider", lambda looks, look, effect: type("GoOn", (), {"stop": False}))
-    with court(ScriptedWall(candidate=script)) as trusted, ExitStack() as stack:
+    # The baseline's calls are so long that a round has four.
+    wall = ScriptedWall(candidate=script, eager=Script(call_ns=1e8))
+    with court(wall) as trusted, ExitStack() as stack:
         child = trusted.loaded(stack, ChildRole.RECIPE, RECIPE.form)
         baseline = trusted.loaded(stack, ChildRole.BASELINE, CompiledForm(mode="eager"))
         _, found = measure.compare(
             trusted, CONDITIONS, 2.0, lambda stack, process: (baseline, child), processes=1, looks=Looks(looks)
         )
     return [any(leaf.mask_mismatches for leaf in evidence.leaves) for evidence in found]
+
+
+@pytest.mark.parametrize("secret", [0, 2, 3])
+def test_the_secret_call_is_the_one_that_is_judged(secret, monkeypatch):
+    def idle_on(idle):
+        def spoil(child, slot, circumstance):
+            if child.made.layout.slots > UNTIMED_SLOTS and slot == idle:
+                child.made.views(slot)["out"].fill_(torch.nan)
+
+        return Script(spoil=spoil)
+
+    monkeypatch.setattr(measure, "_secret", lambda slots: secret)
+    found = {idle: graded(idle_on(idle), 1.0, (2,), monkeypatch) for idle in range(4)}
+    assert found == {idle: [idle == secret] * 4 for idle in range(4)}
 
 
 @pytest.mark.parametrize("wrong", [1, 2, 5, 9, 12])
