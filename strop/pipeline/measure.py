@@ -27,7 +27,6 @@ GRADED_SHARE = 0.5
 """So likely is each pair to be judged by value. The lot is drawn when it was timed, whatever came before it: to feel
 that others were judged, or to count rounds, says nothing about the next.
 """
-LAST_SHARE = 0.5
 FEW_SLOTS = 4
 TIME_CASE = Case(index=0, distribution=Distribution.OWN)
 
@@ -43,8 +42,8 @@ class Lane:
         """Time one round on these contents; nanoseconds. What lies in the slot ``looked_at`` as the clock stops is
         what ``child.stopped()`` returns.
         """
-        for slot, arrays in enumerate(contents):
-            self.child.given.write(slot, arrays)
+        for index, arrays in enumerate(contents):
+            self.child.given.write(index, arrays)
         self.child.made.poison(range(self.slots))
         with owned(self.child):
             return self.child.time_calls(self.slots, looked_at, timeout_s)
@@ -140,11 +139,8 @@ class Clock:
 
 
 def _secret(slots: int) -> int:
-    """The call of a round that will be looked at: as often as not the last, which is what would still be in work if
-    somebody said too early that all is done.
-    """
-    draw = random.SystemRandom()
-    return slots - 1 if draw.random() < LAST_SHARE else draw.randrange(slots)
+    """The call of a round that will be looked at. All are equally likely: what is preferred could be worked on alone."""
+    return random.SystemRandom().randrange(slots)
 
 
 def lane(court: Court, child: ChildPort, slots: int) -> Lane:

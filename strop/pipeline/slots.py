@@ -29,11 +29,12 @@ HOST_ARENA_BYTES = 1 << 30
 ON_THE_CLOCK = 5
 BESIDE_THEM = 36
 LEAST_BESIDE_THEM = 20
-SHARE_OF_MEMORY = 0.8
+SHARE_OF_MEMORY = 0.65
 """So much of a device's memory is for a running clock: the slots of so many children (the null worker, the court's own
 baseline, and two or three that take turns), and beside them the room of so many slots for the draws that contents are
 made of, the reference's answer in double precision, the copies that are graded, what calls need for themselves, and
-children that wait for their turn, of which there are none where room is scarce.
+children that wait for their turn, of which there are none where room is scarce. The rest is for what two courts
+remember.
 """
 
 

@@ -217,6 +217,7 @@ def conditions_facts(story: Story) -> list[tuple[str, str]]:
     return [
         ("target", f"{target.name}: {target.summary}"),
         ("machine", conditions.machine),
+        *([("card", target.identity)] if target.identity else []),
         ("device", conditions.device),
         ("threads", str(conditions.threads)),
         ("contract", conditions.contract),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,6 +23,8 @@ from strop.wire.tensors import Tensors
 Reply = TypeVar("Reply")
 
 MAP_TIMEOUT_S = 120.0
+ENOUGH_PROCESSORS = 4
+_HAS_PROCESSORS = len(os.sched_getaffinity(0)) >= ENOUGH_PROCESSORS
 LAST_WORDS_S = 2.0
 DETAIL_CHARS = 1000
 TAIL_CHARS = 8000
@@ -121,7 +124,7 @@ class Child:
             began_ns = time.monotonic_ns()
             channel.send(go, deadline)
             # A processor that sleeps while a device works takes long to wake, and never equally long.
-            frame = channel.receive(deadline, awake=bool(made.handle))
+            frame = channel.receive(deadline, awake=bool(made.handle) and _HAS_PROCESSORS)
             made.stop(slot)
             ended_ns = time.monotonic_ns()
             if frame.kind is FrameKind.RECORD:

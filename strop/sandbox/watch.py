@@ -18,6 +18,8 @@ from strop.sandbox.processes import descendants, end_tree, folder_bytes, proport
 TAIL_BYTES = 64 * 1024
 PACE_S = 0.05
 QUIET_PACE_S = 0.25
+# A clock that runs for long must not hide what fills the machine.
+LONGEST_S = 2.0
 # A look at the process tree or the folder may take at most this share of one core.
 BUSY_SHARE = 0.05
 
@@ -69,7 +71,7 @@ class Watch(threading.Thread):
         self._tail_bytes = 0
         self._printed_bytes = 0
         self._known: set[int] = set()
-        self._next_disk_s = 0.0
+        self._next_disk_s = self._next_full_look_s = 0.0
         self.quiet = quiet
         self._is_stopping = False
 
@@ -115,7 +117,8 @@ class Watch(threading.Thread):
         with self.quiet.looking:
             began_s = time.monotonic()
             found: list[Breach | None] = []
-            if not self.quiet.is_kept:
+            if not self.quiet.is_kept or began_s >= self._next_full_look_s:
+                self._next_full_look_s = began_s + LONGEST_S
                 self._known = descendants(self._keeper)
                 found.append(self._look_at_disk(began_s))
             found.append(self._look_at_memory())

@@ -10,7 +10,6 @@ from strop.wire.frames import HEADER, Frame, FrameKind, PipeClosed, pack, unpack
 
 _read = os.read
 _write = os.write
-_select = select.select
 _clock = time.perf_counter
 _DONE = pack(Frame(FrameKind.DONE))
 CHUNK_BYTES = 1 << 20
@@ -22,10 +21,13 @@ class Pipe:
     def __init__(self, reading: int, writing: int) -> None:
         self._reading = reading
         self._writing = writing
+        # Unlike select(2) it takes any number: descriptors keep those that they had in the parent.
+        self._asked = select.poll()
+        self._asked.register(reading, select.POLLIN)
 
     def is_asked(self) -> bool:
         """True when a frame is waiting, or nobody is there any more."""
-        return bool(_select([self._reading], [], [], 0)[0])
+        return bool(self._asked.poll(0))
 
     def read(self, awake_s: float = 0.0) -> Frame:
         """The next frame; for ``awake_s`` seconds at most a processor is kept busy waiting for it.

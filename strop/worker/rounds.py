@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from strop.errors import BadCandidate
 from strop.worker.arenas import Arena
 from strop.worker.guard import foreign
 from strop.worker.leaves import Call, flatten_call, is_left_behind, tensors_in
@@ -20,6 +21,7 @@ STATE_INPUTS = "state:inputs:"
 STATE_BUFFERS = "state:buffers:"
 
 _copy = torch.Tensor.copy_
+_address = torch.Tensor.data_ptr
 _PlainTensor = torch.Tensor
 
 
@@ -56,7 +58,11 @@ class Round:
                     for path, tensor in self._mutated[slot].items():
                         _copy(tensor, kept[slot][path])
                 call = self._call(slot)
-                deposit(runner.call(*call.args, **call.kwargs), self._places[slot])
+                if not deposit(runner.call(*call.args, **call.kwargs), self._places[slot]):
+                    raise BadCandidate(
+                        "a timed call handed back other results than the others did, or had put them where only the "
+                        "harness puts results: return new tensors"
+                    )
                 deposit_left(call, self._left[slot])
 
     def _call(self, slot: int) -> Call:
@@ -84,22 +90,18 @@ def mutated_inputs(made: Arena) -> tuple[str, ...]:
     return tuple(path.removeprefix(STATE_INPUTS) for path in paths if path.startswith(STATE_INPUTS))
 
 
-def deposit(result: Any, places: Mapping[str, torch.Tensor]) -> None:
+def deposit(result: Any, places: Mapping[str, torch.Tensor]) -> bool:
     """Copy results to their places, by path or else by position; what has another shape or type is not copied.
 
-    Nothing is converted on the way: where a result does not fit, the poison stays and shows.
+    Nothing is converted on the way: where a result does not fit, the poison stays and shows. False where one is
+    missing, does not fit, or lies in its place already: everybody pays for the copy, and its cost is subtracted.
     """
     if type(result) is _PlainTensor and len(places) == 1:
-        for place in places.values():
-            _put(place, result)
-        return
+        return all([_put(place, result) for place in places.values()])
     found = tensors_in(result, "out")
     if not all(path in found for path in places):
         found = {**dict(zip(places, found.values(), strict=False)), **found}
-    for path, place in places.items():
-        value = found.get(path)
-        if value is not None:
-            _put(place, value)
+    return all([path in found and _put(place, found[path]) for path, place in places.items()])
 
 
 def deposit_left(call: Call, places: Mapping[str, torch.Tensor]) -> None:
@@ -111,15 +113,16 @@ def deposit_left(call: Call, places: Mapping[str, torch.Tensor]) -> None:
             _put(place, value)
 
 
-def _put(place: torch.Tensor, value: torch.Tensor) -> None:
+def _put(place: torch.Tensor, value: torch.Tensor) -> bool:
     if type(value) is _PlainTensor:
-        _put_plain(place, value)
-        return
+        return _put_plain(place, value)
     # A subclass may answer questions about itself as it pleases; here its own answers are switched off.
     with torch._C.DisableTorchFunctionSubclass():
-        _put_plain(place, value)
+        return _put_plain(place, value)
 
 
-def _put_plain(place: torch.Tensor, value: torch.Tensor) -> None:
-    if value.shape == place.shape and value.dtype == place.dtype and value.device == place.device:
-        _copy(place, value.detach() if value.requires_grad else value)
+def _put_plain(place: torch.Tensor, value: torch.Tensor) -> bool:
+    if value.shape != place.shape or value.dtype != place.dtype or value.device != place.device:
+        return False
+    _copy(place, value.detach() if value.requires_grad else value)
+    return _address(value) != _address(place) or place.numel() == 0

@@ -38,7 +38,9 @@ def test_whoever_works_in_every_other_round_alone_is_caught(depth, phase):
 def graded(script, share, looks, monkeypatch):
     monkeypatch.setattr(measure, "GRADED_SHARE", share)
     monkeypatch.setattr(measure, "consider", lambda looks, look, effect: type("GoOn", (), {"stop": False}))
-    with court(ScriptedWall(candidate=script)) as trusted, ExitStack() as stack:
+    # The baseline's calls are so long that a round has four.
+    wall = ScriptedWall(candidate=script, eager=Script(call_ns=1e8))
+    with court(wall) as trusted, ExitStack() as stack:
         child = trusted.loaded(stack, ChildRole.RECIPE, RECIPE.form)
         baseline = trusted.loaded(stack, ChildRole.BASELINE, CompiledForm(mode="eager"))
         _, found = measure.compare(
@@ -49,28 +51,29 @@ def graded(script, share, looks, monkeypatch):
     return [any(leaf.mask_mismatches for leaf in evidence.leaves) for evidence in found]
 
 
+@pytest.mark.parametrize("secret", [0, 2, 3])
+def test_the_secret_call_is_the_one_that_is_judged(secret, monkeypatch):
+    def idle_on(idle):
+        def spoil(child, slot, circumstance):
+            if child.made.layout.slots > UNTIMED_SLOTS and slot == idle:
+                child.made.views(slot)["out"].fill_(torch.nan)
+
+        return Script(spoil=spoil)
+
+    monkeypatch.setattr(measure, "_secret", lambda slots: secret)
+    found = {idle: graded(idle_on(idle), 1.0, (2,), monkeypatch) for idle in range(4)}
+    assert found == {idle: [idle == secret] * 4 for idle in range(4)}
+
+
 @pytest.mark.parametrize("wrong", [1, 2, 5, 9, 12])
 def test_every_round_of_every_look_can_be_judged(wrong, monkeypatch):
     found = graded(idle_in(lambda number: number == wrong), 1.0, (2, 6), monkeypatch)
     assert found == [number == wrong for number in range(1, 13)]
 
 
-@pytest.mark.parametrize("looked_at", [0, 7, 149])
-def test_the_call_that_is_looked_at_is_the_one_that_is_judged(looked_at, monkeypatch):
-    def wrong_in_one_call(child, slot, circumstance):
-        if child.made.layout.slots > UNTIMED_SLOTS and slot == looked_at:
-            child.made.views(slot)["out"].fill_(torch.nan)
-
-    monkeypatch.setattr(measure, "_secret", lambda slots: looked_at)
-    assert graded(Script(spoil=wrong_in_one_call), 1.0, (2,), monkeypatch) == [True] * 4
-    monkeypatch.setattr(measure, "_secret", lambda slots: 3)
-    honest = graded(Script(spoil=wrong_in_one_call), 1.0, (2,), monkeypatch)
-    assert honest == [False] * 4
-
-
-def test_most_looks_are_at_the_last_call_and_none_is_safe():
-    seen = [measure._secret(4) for _ in range(400)]
-    assert set(seen) == {0, 1, 2, 3} and 0.5 < seen.count(3) / 400 < 0.75
+def test_no_call_is_likelier_to_be_looked_at_than_another():
+    seen = [measure._secret(4) for _ in range(800)]
+    assert all(130 < seen.count(slot) < 270 for slot in range(4))
 
 
 def test_something_is_judged_whatever_the_lot_says(monkeypatch):

@@ -28,7 +28,7 @@ from strop.report.terminal import (
 )
 from strop.supervisor.result import summarise
 from tests.unit.report import stories
-from tests.unit.supervisor.makers import WORKLOAD, comparison, keep, request, started, verdict
+from tests.unit.supervisor.makers import TARGET, WORKLOAD, comparison, keep, request, started, verdict
 
 
 def printed(renderable, width=200):
@@ -371,3 +371,10 @@ def test_numbers():
     assert phrases.listed(["a", "b", "c"]) == "a, b and c"
     assert bar(2.0, 4) == "████"
     assert bar(-1.0, 4) == "····"
+
+
+def test_the_card_is_named_where_machines_have_several():
+    for card in ("", "card-1"):
+        begun = started(target=replace(TARGET, identity=card))
+        facts = dict(sentences.conditions_facts(told(stories.events([begun]))))
+        assert facts.get("card", "") == card and facts["machine"] == begun.conditions.machine

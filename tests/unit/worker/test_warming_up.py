@@ -1,7 +1,10 @@
 """What a worker does while nobody asks, and where it makes what a workload's code leaves to torch."""
 
+import fcntl
 import importlib.util
 import os
+import resource
+import threading
 from types import SimpleNamespace
 
 import pytest
@@ -50,6 +53,26 @@ def test_a_pipe_whose_other_end_is_gone_is_read_at_once():
     os.close(writing)
     assert Pipe(reading, reading).is_asked()
     os.close(reading)
+
+
+@pytest.mark.skipif(resource.getrlimit(resource.RLIMIT_NOFILE)[0] <= 2000, reason="so many files may not be open here")
+def test_a_pipe_may_have_any_number():
+    ends = os.pipe()
+    far = fcntl.fcntl(ends[0], fcntl.F_DUPFD, 2000)
+    pipe = Pipe(far, ends[1])
+    assert not pipe.is_asked()
+    pipe.write(Frame(FrameKind.DONE))
+    assert pipe.is_asked()
+    for number in (*ends, far):
+        os.close(number)
+
+
+@pytest.mark.parametrize("awake_s", [0.0, 0.01, 60.0])
+def test_a_pipe_is_read_whether_it_is_waited_for_awake_or_asleep(pipe, awake_s):
+    writer = threading.Timer(0.05, pipe.write, [Frame(FrameKind.DONE)])
+    writer.start()
+    assert pipe.read(awake_s).kind is FrameKind.DONE
+    writer.join()
 
 
 @pytest.mark.parametrize("role", [role for role in ChildRole if role is not ChildRole.CANDIDATE])
