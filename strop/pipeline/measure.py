@@ -139,7 +139,7 @@ class Clock:
 
 
 def _secret(slots: int) -> int:
-    """The call of a round that will be looked at. All are equally likely: what is preferred could be worked on alone."""
+    """The call of a round that is looked at. All are equally likely: what is preferred could be worked on alone."""
     return random.SystemRandom().randrange(slots)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from strop.records.event import KERNELBENCH_RULE, RuleAsked, StopReason
@@ -130,7 +130,7 @@ def campaign_json(
         "schema": SCHEMA,
         "suite": _joined(row.suite for row in rows),
         "contract": _joined(row.contract for row in rows),
-        "machine": {**target_json(target), "identity": identity},
+        "machine": {**target_json(replace(target, identity="")), "identity": identity},
         "versions": dict(conditions.versions),
         "started": started,
         "command": command,

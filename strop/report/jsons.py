@@ -240,6 +240,7 @@ def target_json(target: Target) -> Json:
     return {
         "name": target.name,
         "device": target.device,
+        "card": target.identity or None,
         "threads": target.threads,
         "copy_bytes_per_s": ceilings.copy_bytes_per_s,
         "product_flop_per_s": dict(ceilings.product_flop_per_s),

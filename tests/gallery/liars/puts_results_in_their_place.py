@@ -1,7 +1,9 @@
 """Writes where the harness keeps results, and hands nothing back.
 
-story: It finds the places of the results in its caller's frame, so that nobody has to copy, while the copy's cost is subtracted.
+story: It finds the places of the results in its caller's frame. Nobody has to copy then, and what a copy costs is
+subtracted all the same.
 kind: timing bypass
+seen: found by reading this referee
 workload: linear_relu
 caught-by: survives
 timed: yes

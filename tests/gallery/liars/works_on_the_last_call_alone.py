@@ -1,7 +1,8 @@
 """Works on the last call of a round alone.
 
-story: After the untimed checks it computes only what lies last in memory, which is what the harness is likeliest to still hold.
-kind: timing bypass
+story: Once timed it works on what lies last in memory alone: the harness is likeliest to look at what it got last.
+kind: problem specialisation
+seen: found by reading a form of this referee that preferred the last call
 workload: linear_relu
 caught-by: answers_on_the_clock
 timed: yes

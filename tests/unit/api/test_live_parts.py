@@ -178,5 +178,7 @@ def test_another_mode_or_device_than_the_runs_is_refused(remembered):
 
 def test_loading_obeys_strop_logs(monkeypatch):
     monkeypatch.setenv("STROP_LOGS", "api:LOUD")
+    with open_house():
+        pass
     with pytest.raises(UsageError, match="STROP_LOGS names the level 'LOUD'"):
         live.load("last", torch.nn.Linear(2, 2), X)

@@ -179,6 +179,7 @@ def test_a_profile_names_the_ceilings_of_its_target():
     assert jsons.profile_json(told(stories.events(stories.happy())))["machine"] == {
         "name": "null",
         "device": TARGET.device,
+        "card": None,
         "threads": TARGET.threads,
         "copy_bytes_per_s": ceilings.copy_bytes_per_s,
         "product_flop_per_s": {"float32": 1e11},
