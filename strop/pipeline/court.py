@@ -139,9 +139,7 @@ class Court:
     @property
     def baseline(self) -> ChildPort:
         """The child that runs the baseline; started when first needed."""
-        if self._baseline is None:
-            self._baseline = self.begun(self._stack, [self.baseline_wanted])[0]
-        return self._baseline.result()
+        return self.begin_baseline().result()
 
     @property
     def null(self) -> ChildPort:
@@ -154,6 +152,11 @@ class Court:
     def baseline_wanted(self) -> Wanted:
         """A child that runs the baseline, as ``begun`` is asked for it."""
         return ChildRole.BASELINE, CompiledForm(mode=self.baseline_mode)
+
+    def begin_baseline(self) -> Future[ChildPort]:
+        """The child that runs the baseline, on its way if nobody needed it before."""
+        self._baseline = self._baseline or self.begun(self._stack, [self.baseline_wanted])[0]
+        return self._baseline
 
     def expect_clock(self) -> None:
         """Begin to load the court's own children that a clock needs, if there are processors to spare."""
@@ -189,10 +192,12 @@ class Court:
         """Judge against another mode from now on; answers of the old baseline are forgotten. ``child`` is one that runs
         this mode already and that will be ended by this court; else one is started when it is needed.
         """
-        if self._baseline is not None:
-            self._baseline.result().close()
-        self._baseline = None
-        if child is not None:
+        before = self._baseline.result() if self._baseline is not None else None
+        if before is not child:
+            if before is not None:
+                before.close()
+            self._baseline = None
+        if child is not None and self._baseline is None:
             self._baseline = Future()
             self._baseline.set_result(child)
         self._golds.clear()

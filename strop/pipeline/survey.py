@@ -118,8 +118,11 @@ def contenders(court: Court, modes: tuple[str, ...]) -> Contenders:
     measured = [mode for mode in modes if mode not in twins]
     children = ExitStack()
     court.keep(children)
-    wanted: list[Wanted] = [(ChildRole.BASELINE, CompiledForm(mode=mode)) for mode in measured]
-    return Contenders(modes, twins, dict(zip(measured, court.begun(children, wanted), strict=True)), children)
+    # The one whose answers the court uses already takes part as it is.
+    others = [mode for mode in measured if mode != court.baseline_mode]
+    wanted: list[Wanted] = [(ChildRole.BASELINE, CompiledForm(mode=mode)) for mode in others]
+    begun = dict(zip(others, court.begun(children, wanted), strict=True))
+    return Contenders(modes, twins, {mode: begun.get(mode) or court.begin_baseline() for mode in measured}, children)
 
 
 @within_memory()

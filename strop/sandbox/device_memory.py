@@ -6,7 +6,7 @@ import torch
 
 from strop.targets import _cuda_driver as driver
 from strop.targets._cuda_driver import CudaError
-from strop.targets._devices import lent_tensor
+from strop.targets._devices import give_back_unused, lent_tensor
 from strop.wire.layout import Layout
 
 
@@ -25,6 +25,7 @@ class DeviceMemory:
     """
 
     def __init__(self, size_bytes: int) -> None:
+        give_back_unused("cuda")
         driver.enter()
         self._address = driver.allocate(size_bytes)
         try:

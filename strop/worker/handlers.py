@@ -130,6 +130,8 @@ def _load(session: Session, request: Load) -> Loaded:
 
 def _map(session: Session, request: Map) -> Done:
     session.map(request)
+    # What building took is no longer needed, and whoever lends memory has to find some.
+    give_back_unused(session.opened.workload.device)
     return _DONE
 
 
