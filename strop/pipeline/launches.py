@@ -29,17 +29,20 @@ MOST_LAUNCHES = 24
 DESCENTS = 5
 """How often the neighbours of what is fastest so far are tried after that."""
 LIMIT_S = 30.0
+SHARE_OF_BUDGET = 0.25
 
 
-def measured(court: Court, proposals: Sequence[Proposal], kernels: Sequence[KernelProfile]) -> tuple[Proposal, ...]:
+def measured(
+    court: Court, proposals: Sequence[Proposal], kernels: Sequence[KernelProfile], budget_s: float
+) -> tuple[Proposal, ...]:
     """The same proposals; those that leave the launch of a kernel open now name the one that was fastest alone, and
-    expect to win what it won there.
+    expect to win what it won there. ``budget_s`` is what the whole run may take, of which a part is for this.
 
     A child of its own does it, since a launch may be impossible and end it. Where nothing could be measured the
     proposals stay what they were; one whose launch was tried and failed, like all others of it, is left out.
     """
     open_ones = [each for each in proposals if each.parameters and each.step.argument(HASH, "")]
-    times = _Times(court)
+    times = _Times(court, left_s=min(LIMIT_S, SHARE_OF_BUDGET * budget_s))
     if open_ones:
         with ExitStack() as stack:
             times.learn(stack, [step for each in open_ones for step in variants(each)])
@@ -54,8 +57,8 @@ class _Times:
     """What was learned of launches so far, from one child that lives until it fails or the time is over."""
 
     court: Court
+    left_s: float
     found: dict[Step, LaunchTime] = field(default_factory=dict[Step, LaunchTime])
-    left_s: float = LIMIT_S
     _child: ChildPort | None = None
 
     def learn(self, stack: ExitStack, steps: Sequence[Step]) -> None:

@@ -188,7 +188,7 @@ class LocalStations:
     def catalogue(self) -> CatalogueAsked:
         """What the transforms propose."""
         reply = self._proposals()
-        proposals = measured(self.court, reply.proposals, self._kernels)
+        proposals = measured(self.court, reply.proposals, self._kernels, self.request.budget_s)
         return CatalogueAsked(proposals=proposals, declines=reply.declines)
 
     def _proposals(self) -> ProposalsReply:

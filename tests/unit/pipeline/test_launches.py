@@ -47,10 +47,10 @@ def kernel(kernel_hash="k-1", calls=2):
     )
 
 
-def settled(launch_ns, proposals, **more):
+def settled(launch_ns, proposals, budget_s=1e3, **more):
     wall = ScriptedWall(eager=Script(launch_ns=launch_ns, **more))
     with court(wall) as trusted:
-        found = measured(trusted, proposals, [kernel()])
+        found = measured(trusted, proposals, [kernel()], budget_s)
     return found, wall
 
 
@@ -127,10 +127,9 @@ def test_a_launch_that_fails_alone_gives_way_to_one_that_does_not():
 
 
 def test_time_runs_out(monkeypatch):
-    monkeypatch.setattr(launches, "LIMIT_S", 30.0)
     clock = iter(range(0, 10_000, 20))
     monkeypatch.setattr(launches.time, "monotonic", lambda: float(next(clock)))
-    _, wall = settled(by_block, [retuned()])
+    _, wall = settled(by_block, [retuned()], budget_s=120.0)
     limits = [request.limit_s for request in asked(wall)]
     assert limits == sorted(limits, reverse=True) and len(limits) == 2 and limits[-1] == 10.0
 

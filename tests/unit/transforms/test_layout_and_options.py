@@ -1,11 +1,14 @@
 """Layouts for whole graphs, and the compiler's own options."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from torch import nn
 
 from strop.lowering import LoweringOptions, lower, settle, split_frozen
 from strop.records.candidate import Origin
+from strop.records.target import Ceilings
 from strop.transforms import SHELF
 from tests.unit.transforms.rewriting import TARGET, WITHOUT_CPP, Calls, applications, apply, captured, operators
 
@@ -81,6 +84,19 @@ def test_layouts_are_offered_to_convolutions_alone():
     assert applications("inductor_options", product, WITHOUT_CPP, set="layout_as_given") == []
     assert applications("inductor_options", convolution, WITHOUT_CPP, set="layout_as_given")
     assert applications("inductor_options", product, WITHOUT_CPP, set="max_autotune")
+
+
+H200 = replace(
+    WITHOUT_CPP,
+    ceilings=Ceilings(copy_bytes_per_s=4.3e12, product_flop_per_s=(("float32", 51e12),), call_overhead_ns=5000.0),
+)
+
+
+@pytest.mark.parametrize(("windows", "pays"), [((4, 1, 1), True), ((2, 2, 0), False)])
+def test_wide_windows_pay_for_two_passes_on_a_gpu_and_narrow_ones_do_not(windows, pays):
+    graph = captured(nn.MaxPool2d(*windows), (torch.empty(1).expand(8, 64, 512, 512),)).module
+    (found,) = applications("separable_max_pool", graph, H200)
+    assert (found.gain_ns > 0) is pays
 
 
 @pytest.mark.parametrize(
