@@ -3,7 +3,8 @@
 ``python tools/wheels.py`` downloads all that Strop, its tests and its examples depend on into ``wheels/``, in the
 versions that this environment has, except what such a machine brings itself (torch and what came with it). There,
 install them with
-``python -m pip install --no-index --no-deps --target SOMEWHERE wheels/*.whl`` and put SOMEWHERE on PYTHONPATH.
+``python -m pip install --no-index --no-deps --target SOMEWHERE wheels/*.whl`` and put SOMEWHERE on PYTHONPATH;
+``tools/carried.sh`` does both.
 """
 
 from __future__ import annotations

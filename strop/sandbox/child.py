@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import time
 from collections.abc import Iterator
@@ -20,6 +21,7 @@ from strop.wire.frames import GO, Frame, FrameError, FrameKind, pack
 from strop.wire.layout import Layout
 from strop.wire.tensors import Tensors
 
+LOG = logging.getLogger(__name__)
 Reply = TypeVar("Reply")
 
 MAP_TIMEOUT_S = 120.0
@@ -80,10 +82,12 @@ class Child:
         """
         default = _STAGES.get(type(request), Stage.BUILD)
         with self._putting_down(self.stage or default, f"'{request.ask}'", timeout_s):
+            began_s = time.monotonic()
             deadline = Deadline.after(timeout_s)
             self._settle()
             self._process.channel.send_frame(Frame(FrameKind.RECORD, encode(request)), deadline)
             frame = self._process.channel.receive(deadline)
+            LOG.debug("%s answered '%s' in %.0f ms", self.role, request.ask, (time.monotonic() - began_s) * 1e3)
             if frame.kind is not FrameKind.RECORD:
                 raise FrameError(f"a {frame.kind.name} frame came where an answer was due")
             return self._understood(answer, frame.body, self.stage or default)
@@ -131,6 +135,7 @@ class Child:
                 self._understood(say.Raised, frame.body, self.stage or Stage.TIME)
             if frame.kind is not FrameKind.DONE or frame.body:
                 raise FrameError(f"a {frame.kind.name} frame came where the end of the timed calls was due")
+        LOG.debug("%s did %d timed calls in %.1f ms", self.role, calls, (ended_ns - began_ns) / 1e6)
         return ended_ns - began_ns
 
     def stopped(self) -> Tensors:
