@@ -6,16 +6,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Protocol, TypeVar
-
-import torch
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from strop.records.event import Event, Happening
 from strop.records.evidence import Stage
 from strop.records.profile import Counted
 from strop.wire.layout import Layout
 from strop.wire.messages import ChildRole, RequestMessage
-from strop.wire.tensors import Tensors
+
+if TYPE_CHECKING:
+    # Whoever only passes doors on, such as the supervisor, need not wait for torch.
+    import torch
+
+    from strop.wire.tensors import Tensors
 
 Reply = TypeVar("Reply")
 

@@ -1,5 +1,6 @@
 """What every test shares: a home of its own for what Strop writes, and property tests that no busy machine can fail."""
 
+import gc
 import signal
 
 import pytest
@@ -18,9 +19,25 @@ else:
 
 
 def pytest_collection_modifyitems(items):
-    """The longest first, so that no process is left alone with them at the end."""
+    """The longest first, so that no process is left alone with them at the end; a group stays together, because its
+    tests share what the first of them had built.
+    """
     order = ("walk", "gallery")
-    items.sort(key=lambda item: next((at for at, part in enumerate(order) if part in item.path.parts), len(order)))
+
+    def place(item):
+        groups = [mark.args[0] for mark in item.iter_markers("xdist_group")]
+        return next((at for at, part in enumerate(order) if part in item.path.parts), len(order)), *groups
+
+    items.sort(key=place)
+
+
+# What is imported stays: the garbage collector need not look through it, neither now nor during the tests.
+gc.disable()
+
+
+def pytest_collection_finish():
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -73,23 +73,28 @@ class Watch(threading.Thread):
         self._known: set[int] = set()
         self._next_disk_s = self._next_full_look_s = 0.0
         self.quiet = quiet
+        self._is_last = False
         self._is_stopping = False
 
     def run(self) -> None:
-        """Read and look, in turns, until nobody holds the other end of the output."""
+        """Read and look, in turns, until nobody holds the other end of the output or all that was printed is read."""
         poll = select.poll()
         poll.register(self._output, select.POLLIN)
         next_look_s = time.monotonic() + PACE_S
         while not self._is_stopping:
             pause_s = max(0.0, min(next_look_s - time.monotonic(), QUIET_PACE_S if self.quiet.is_kept else PACE_S))
-            if poll.poll(int(pause_s * 1000) + 1) and not self._read():
+            is_over = not self._read() if poll.poll(int(pause_s * 1000) + 1) else self._is_last
+            if is_over:
                 break
             if time.monotonic() >= next_look_s and self.breach is None:
                 next_look_s = self._look()
         os.close(self._output)
 
     def stop(self) -> None:
-        """End the thread within a moment even when a process that could not be ended holds the output."""
+        """End the thread once it has read what was printed before, within a moment even when a process that could not
+        be ended goes on printing. The keeper holds the output, so its end need not come.
+        """
+        self._is_last = True
         self.join(timeout=1.0)
         self._is_stopping = True
 

@@ -1,6 +1,6 @@
 """A judge's bench for the galleries: one court per workload, so that its reference answers once for all candidates.
 
-Every court holds two processes, so only the last few stay open; tests come sorted by workload.
+Every court holds two processes, so only the last one stays open; tests come sorted by workload.
 """
 
 from collections.abc import Iterator
@@ -33,7 +33,6 @@ PATIENCE = Timeouts(build_s=30.0, run_s=8.0)
 ROOMY = Limits(memory_bytes=24 * GIB, disk_bytes=1 * GIB)
 HASTY = Timeouts(build_s=90.0, run_s=10.0)
 QUICK = Depth(plan=screening_plan, processes=0, looks=None)
-OPEN_COURTS = 2
 
 
 class Bench:
@@ -44,7 +43,8 @@ class Bench:
         self._target = target
         self._wall = wall
         self._timeouts = timeouts
-        self._courts: dict[Path, tuple[Court, ExitStack]] = {}
+        self._open: tuple[Path, Court] | None = None
+        self._stack = ExitStack()
 
     def judge(
         self, candidate: Path, workload: Path, *, timed: bool = False, untimed: Depth = VERIFICATION
@@ -59,21 +59,19 @@ class Bench:
         return human_candidate(read_candidate(str(candidate), ()), court.workload, idea=candidate.stem)
 
     def _court(self, path: Path) -> Court:
-        if path not in self._courts:
-            while len(self._courts) >= OPEN_COURTS:
-                self._courts.pop(next(iter(self._courts)))[1].close()
+        if self._open is None or self._open[0] != path:
+            self.close()
             workload = workload_named(str(path), self._house, self._target.device, None, None)
-            stack = ExitStack()
             court = Court(
                 wall=self._wall, workload=workload, contract=CONTRACT, target=self._target, timeouts=self._timeouts
             )
-            self._courts[path] = (stack.enter_context(court), stack)
-        return self._courts[path][0]
+            self._open = path, self._stack.enter_context(court)
+        return self._open[1]
 
     def close(self) -> None:
-        """End every court's children."""
-        for _, stack in self._courts.values():
-            stack.close()
+        """End the open court's children."""
+        self._open = None
+        self._stack.close()
 
 
 @contextmanager

@@ -23,6 +23,11 @@ def named(card):
     return card.name
 
 
+def by_workload(cards):
+    """One parameter per card; cards of one workload go to one process, where its court is open."""
+    return [pytest.param(card, id=card.name, marks=pytest.mark.xdist_group(card["workload"])) for card in cards]
+
+
 @pytest.fixture(scope="module")
 def bench():
     with open_bench() as opened:
@@ -33,7 +38,7 @@ def first_failure(verdict):
     return next((finding for finding in verdict.findings if isinstance(finding, Failed)), None)
 
 
-@pytest.mark.parametrize("card", LIARS, ids=named)
+@pytest.mark.parametrize("card", by_workload(LIARS))
 def test_a_liar_is_caught_by_the_check_that_its_head_names(bench, card):
     judged = bench.judge(card.path, card.workload, timed=card.get("timed") == "yes")
     failure = first_failure(judged.verdict)
@@ -48,7 +53,7 @@ def test_a_liar_is_caught_by_the_check_that_its_head_names(bench, card):
         assert judged.verdict.outcome == "failed"
 
 
-@pytest.mark.parametrize("card", HONEST, ids=named)
+@pytest.mark.parametrize("card", by_workload(HONEST))
 def test_an_honest_kernel_passes(bench, card):
     verdict = bench.judge(card.path, card.workload).verdict
     assert verdict.outcome == "passed", verdict.objection
@@ -56,7 +61,7 @@ def test_an_honest_kernel_passes(bench, card):
     assert card.get("notes") in " ".join(verdict.notes)
 
 
-@pytest.mark.parametrize("card", [card for card in FAULTS if card["ends-as"] != NOTHING_LEFT], ids=named)
+@pytest.mark.parametrize("card", by_workload(card for card in FAULTS if card["ends-as"] != NOTHING_LEFT))
 def test_a_fault_ends_in_one_clear_verdict(bench, card):
     started = time.monotonic()
     verdict = bench.judge(card.path, card.workload).verdict
@@ -67,7 +72,7 @@ def test_a_fault_ends_in_one_clear_verdict(bench, card):
     assert time.monotonic() - started < 60
 
 
-@pytest.mark.parametrize("card", [card for card in FAULTS if card["ends-as"] == NOTHING_LEFT], ids=named)
+@pytest.mark.parametrize("card", by_workload(card for card in FAULTS if card["ends-as"] == NOTHING_LEFT))
 def test_nothing_is_left_behind(bench, card):
     bench.judge(card.path, card.workload)
     deadline = time.monotonic() + 5

@@ -90,18 +90,23 @@ WORKLOADS = {
 }
 
 
-ALSO_TESTED_IN_THE_WORKER = (
+ALSO_TESTED_WITHOUT_A_PROCESS = (
+    "a name is missing",
     "raises when imported",
     "raises when built",
+    "inputs of another shape",
     "more inputs than it takes",
+    "parameters on another device",
     "inputs on another device",
+    "makes NaN",
+    "asks for more memory than there is",
     "too much memory",
 )
-"""Whole processes are dear: these run with the slow tests alone."""
+"""Beside the sources and in the worker. Whole processes are dear: these run with the slow tests alone."""
 
 
 def rows(table):
-    slow = {name: [pytest.mark.slow] for name in ALSO_TESTED_IN_THE_WORKER}
+    slow = {name: [pytest.mark.slow] for name in ALSO_TESTED_WITHOUT_A_PROCESS}
     return [pytest.param(*row, id=name, marks=slow.get(name, ())) for name, row in table.items()]
 
 

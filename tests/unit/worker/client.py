@@ -192,6 +192,22 @@ class Child:
         return {path: tensor.clone() for path, tensor in self.made.views(slot).items()}
 
 
+_KEPT = {}
+
+
+def kept(role):
+    """The child of this role that tests share: to open a workload is to start over."""
+    if role not in _KEPT or _KEPT[role].process.poll() is not None:
+        _KEPT[role] = Child(role)
+    return _KEPT[role]
+
+
+def end_kept():
+    while _KEPT:
+        with _KEPT.popitem()[1]:
+            pass
+
+
 def declared_mode(path):
     """The parent reads a file's MODE before it opens it."""
     text = Path(path).read_text(encoding="utf-8") if str(path).endswith(".py") and Path(path).is_file() else ""

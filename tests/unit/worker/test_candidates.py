@@ -7,8 +7,10 @@ from strop.records.candidate import SourceForm
 from strop.records.evidence import Circumstance, Stage
 from strop.wire.frames import FrameKind
 from strop.wire.messages import ChildRole, Deliver, Delivered, Loaded, Ran, Run
-from tests.unit.worker.client import Child
+from tests.unit.worker.client import Child, kept
 from tests.unit.worker.opening import FILES
+
+pytestmark = pytest.mark.xdist_group("worker")
 
 MLP = (FILES / "mlp.py").read_text(encoding="utf-8").replace("class Model(", "class ModelNew(")
 LINE = "return self.second(torch.relu(self.norm(self.first(x))).clamp(max=2.5))"
@@ -18,12 +20,12 @@ assert LINE in MLP
 @pytest.fixture(scope="module")
 def child():
     """One candidate's child for all; each test loads another form into it."""
-    with Child(ChildRole.REFERENCE) as reference:
-        reference.open(FILES / "mlp.py")
-        description = reference.describe()
-        reference.map(description, slots=2)
-        parameters = reference.draw_parameters(1, seed=4)
-        inputs = [reference.draw(slot, seed) for slot, seed in ((0, 1), (1, 2))]
+    reference = kept(ChildRole.REFERENCE)
+    reference.open(FILES / "mlp.py")
+    description = reference.describe()
+    reference.map(description, slots=2)
+    parameters = reference.draw_parameters(1, seed=4)
+    inputs = [reference.draw(slot, seed) for slot, seed in ((0, 1), (1, 2))]
     with Child(ChildRole.CANDIDATE) as candidate:
         candidate.open(FILES / "mlp.py")
         candidate.map(description, 2)

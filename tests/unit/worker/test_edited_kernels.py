@@ -25,8 +25,10 @@ from strop.wire.messages import (
     Run,
 )
 from tests.unit.transforms.kernel_samples import pointwise, profiled
-from tests.unit.worker.client import TARGET, Child
+from tests.unit.worker.client import TARGET, kept
 from tests.unit.worker.opening import FILES
+
+pytestmark = pytest.mark.xdist_group("worker")
 
 MLP = FILES / "mlp.py"
 
@@ -39,9 +41,9 @@ def loaded(child, form):
 @pytest.fixture(scope="module")
 def kernel():
     """The generated kernel with the activation, as the profile of the compiled baseline shows it."""
-    with Child(ChildRole.BASELINE) as child:
-        assert isinstance(loaded(child, CompiledForm(mode="default")), Loaded)
-        profile = child.ask(AskProfile(calls=1, target=TARGET), ProfileReply)
+    child = kept(ChildRole.BASELINE)
+    assert isinstance(loaded(child, CompiledForm(mode="default")), Loaded)
+    profile = child.ask(AskProfile(calls=1, target=TARGET), ProfileReply)
     assert all(bool(each.hash) == (each.kind is KernelKind.GENERATED) for each in profile.kernels)
     return next(each for each in profile.kernels if each.kind is KernelKind.GENERATED and "relu" in each.nodes)
 
@@ -52,23 +54,23 @@ def edit(kernel, source):
 
 def results(*forms):
     """Outputs of each form on one draw of inputs."""
-    with Child(ChildRole.REFERENCE) as reference:
-        reference.open(MLP)
-        description = reference.describe()
-        reference.map(description, slots=1, wide=True)
-        parameters, inputs = reference.draw_parameters(0), reference.draw(0, 1)
+    reference = kept(ChildRole.REFERENCE)
+    reference.open(MLP)
+    description = reference.describe()
+    reference.map(description, slots=1, wide=True)
+    parameters, inputs = reference.draw_parameters(0), reference.draw(0, 1)
     found = []
-    with Child(ChildRole.CANDIDATE) as child:
-        child.open(MLP)
-        for form in forms:
-            assert isinstance(child.load(form), Loaded)
-            child.map(description, slots=1)
-            for path, array in child.given.views(None).items():
-                array[...] = parameters[path]
-            child.fill(0, inputs)
-            child.ask(Deliver(), Delivered)
-            child.ask(Run(slot=0), Ran)
-            found.append(child.results())
+    child = kept(ChildRole.CANDIDATE)
+    child.open(MLP)
+    for form in forms:
+        assert isinstance(child.load(form), Loaded)
+        child.map(description, slots=1)
+        for path, array in child.given.views(None).items():
+            array[...] = parameters[path]
+        child.fill(0, inputs)
+        child.ask(Deliver(), Delivered)
+        child.ask(Run(slot=0), Ran)
+        found.append(child.results())
     return found
 
 
@@ -82,34 +84,34 @@ def test_what_the_profile_names_is_what_the_edit_changes(kernel):
 
 
 def test_the_child_that_built_it_tells_what_an_edit_changed(kernel):
-    with Child(ChildRole.CANDIDATE) as child:
-        (told,) = loaded(child, edit(kernel, kernel.source.replace(".store(", ".store( ", 1))).edits
-        assert (told.kernel, told.hash) == (kernel.name, kernel.hash)
-        before = next(line for line in kernel.source.splitlines() if ".store(" in line)
-        assert f"\n-{before}\n" in told.diff and before.replace(".store(", ".store( ", 1) in told.diff
-        assert child.load(RecipeForm(recipe=Recipe())).edits == ()
+    child = kept(ChildRole.CANDIDATE)
+    (told,) = loaded(child, edit(kernel, kernel.source.replace(".store(", ".store( ", 1))).edits
+    assert (told.kernel, told.hash) == (kernel.name, kernel.hash)
+    before = next(line for line in kernel.source.splitlines() if ".store(" in line)
+    assert f"\n-{before}\n" in told.diff and before.replace(".store(", ".store( ", 1) in told.diff
+    assert child.load(RecipeForm(recipe=Recipe())).edits == ()
 
 
 def test_a_broken_edit_is_answered_with_the_compilers_words(kernel):
-    with Child(ChildRole.CANDIDATE) as child:
-        raised = loaded(child, edit(kernel, kernel.source.replace(".store(", ".stroe(", 1)))
-        assert isinstance(raised, Raised)
-        assert (raised.who, raised.stage, raised.error) == ("candidate", Stage.BUILD, "BadCandidate")
-        assert "does not compile" in raised.detail and "stroe" in raised.detail
-        raised = child.load(edit(replace(kernel, hash="k-0"), kernel.source))
-        assert "no generated kernel has the hash k-0" in raised.detail and kernel.hash in raised.detail
+    child = kept(ChildRole.CANDIDATE)
+    raised = loaded(child, edit(kernel, kernel.source.replace(".store(", ".stroe(", 1)))
+    assert isinstance(raised, Raised)
+    assert (raised.who, raised.stage, raised.error) == ("candidate", Stage.BUILD, "BadCandidate")
+    assert "does not compile" in raised.detail and "stroe" in raised.detail
+    raised = child.load(edit(replace(kernel, hash="k-0"), kernel.source))
+    assert "no generated kernel has the hash k-0" in raised.detail and kernel.hash in raised.detail
 
 
 def test_kernels_reach_the_transforms_that_change_them():
     heavy = profiled(pointwise())
     assert isinstance(heavy, KernelProfile) and heavy.bound is Bound.MEMORY
-    with Child(ChildRole.REFERENCE) as child:
-        child.open(MLP)
-        gpu = replace(TARGET, device="cuda")
-        reply = child.ask(AskProposals(target=gpu, kernels=(heavy,)), ProposalsReply)
-        (found,) = [each for each in reply.proposals if each.step.name == "retune_generated_kernel"]
-        assert found.step.argument("hash", "") == heavy.hash
-        reply = child.ask(AskProposals(target=TARGET, kernels=(heavy,)), ProposalsReply)
-        said = {each.transform: each.because for each in reply.declines}
-        assert said["retune_generated_kernel"] == "It is made for cuda, and this is cpu."
-        assert "person or an agent" in said["edit_generated_kernel"]
+    child = kept(ChildRole.REFERENCE)
+    child.open(MLP)
+    gpu = replace(TARGET, device="cuda")
+    reply = child.ask(AskProposals(target=gpu, kernels=(heavy,)), ProposalsReply)
+    (found,) = [each for each in reply.proposals if each.step.name == "retune_generated_kernel"]
+    assert found.step.argument("hash", "") == heavy.hash
+    reply = child.ask(AskProposals(target=TARGET, kernels=(heavy,)), ProposalsReply)
+    said = {each.transform: each.because for each in reply.declines}
+    assert said["retune_generated_kernel"] == "It is made for cuda, and this is cpu."
+    assert "person or an agent" in said["edit_generated_kernel"]

@@ -7,8 +7,10 @@ from strop.records.candidate import CompiledForm, RecipeForm, SourceForm
 from strop.records.recipe import parse_recipe
 from strop.wire.frames import FrameKind
 from strop.wire.messages import ChildRole, Deliver, Delivered, Loaded, Ran, Run
-from tests.unit.worker.client import Child
+from tests.unit.worker.client import kept
 from tests.unit.worker.opening import FILES, model
+
+pytestmark = pytest.mark.xdist_group("worker")
 
 GROWING = (FILES / "growing.py").read_text(encoding="utf-8")
 LINE = "cache.rows = torch.cat([cache.rows, self.linear(x)])\n        return cache.rows.sum(0)"
@@ -19,16 +21,16 @@ assert LINE in GROWING
 @pytest.fixture(scope="module")
 def child():
     """Describes the workload, then runs one form after the other."""
-    with Child(ChildRole.REFERENCE) as reference:
-        reference.open(FILES / "growing.py")
-        description = reference.describe()
-        reference.map(description, slots=2)
-        parameters = reference.draw_parameters(1, seed=4)
-        inputs = [reference.draw(slot, seed) for slot, seed in ((0, 1), (1, 2))]
-    with Child(ChildRole.CANDIDATE) as candidate:
-        candidate.open(FILES / "growing.py")
-        candidate.description, candidate.parameters, candidate.inputs = description, parameters, inputs
-        yield candidate
+    reference = kept(ChildRole.REFERENCE)
+    reference.open(FILES / "growing.py")
+    description = reference.describe()
+    reference.map(description, slots=2)
+    parameters = reference.draw_parameters(1, seed=4)
+    inputs = [reference.draw(slot, seed) for slot, seed in ((0, 1), (1, 2))]
+    candidate = kept(ChildRole.CANDIDATE)
+    candidate.open(FILES / "growing.py")
+    candidate.description, candidate.parameters, candidate.inputs = description, parameters, inputs
+    return candidate
 
 
 def prepared(child, form):
@@ -112,13 +114,13 @@ def test_a_container_that_the_workload_leaves_alone(tmp_path, line, outputs):
     path = tmp_path / "workload.py"
     path.write_text(WITH_A_DICTIONARY, encoding="utf-8")
     text = WITH_A_DICTIONARY.replace("class Model(", "class ModelNew(")
-    with Child(ChildRole.REFERENCE) as child:
-        child.open(path)
-        description = child.describe()
-        assert [leaf.path for leaf in description.outputs] == ["out"]
-        child.load(SourceForm(text=text.replace("return given['x'] * 2", f"y = given['x'] * 2; {line}; return y")))
-        child.map(description)
-        child.fill(0, {"args[0]['x']": torch.ones(3)})
-        child.ask(Deliver(), Delivered)
-        reply = child.ask(Run(slot=0), Ran)
+    child = kept(ChildRole.REFERENCE)
+    child.open(path)
+    description = child.describe()
+    assert [leaf.path for leaf in description.outputs] == ["out"]
+    child.load(SourceForm(text=text.replace("return given['x'] * 2", f"y = given['x'] * 2; {line}; return y")))
+    child.map(description)
+    child.fill(0, {"args[0]['x']": torch.ones(3)})
+    child.ask(Deliver(), Delivered)
+    reply = child.ask(Run(slot=0), Ran)
     assert [leaf.path for leaf in reply.outputs] == outputs

@@ -137,6 +137,12 @@ def test_a_device_that_is_not_there(tmp_path):
         opened("mlp", device="meta")
 
 
+def test_parameters_on_another_device(tmp_path):
+    text = model("return self.layer(x)", "[torch.ones(2)]", init="self.layer = nn.Linear(2, 2, device='meta')")
+    with pytest.raises(BadWorkload, match="parameters are on meta, the workload runs on cpu: move it there"):
+        opened_text(tmp_path, text).build()
+
+
 def test_samples_of_one_shape_are_drawn_from(tmp_path):
     samples = "[[torch.full((2,), 1.0)], [torch.full((2,), 2.0)], [torch.ones(3)]]"
     found = opened_text(tmp_path, model("return x", "[]") + f"\ndef get_samples(): return {samples}")
