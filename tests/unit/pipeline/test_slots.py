@@ -24,7 +24,7 @@ def test_a_round_is_long_enough_and_fits_into_memory():
     assert most_slots(of_bytes(3 * HOST_ARENA_BYTES), here) == 1
 
 
-@pytest.mark.parametrize(("gib", "slots"), [(0.25, 74), (1, 13), (4, 2), (8, 1)])
+@pytest.mark.parametrize(("gib", "slots"), [(0.25, 59), (1, 9), (4, 2), (8, 1)])
 def test_children_share_the_memory_of_a_device(gib, slots):
     memory = (MemoryLevel(name="L2", size_bytes=1024), MemoryLevel(name="memory", size_bytes=128 << 30))
     target = replace(TARGET, memory=memory, device="cuda")
