@@ -104,9 +104,11 @@ class Session:
         return self._round
 
     def open(self, opened: Opened) -> None:
-        """Start over with a workload."""
+        """Start over with a workload, whose arenas are still to come."""
         self._opened = opened
         self._reference = self._oracle = self._runner = self._second = self._round = None
+        self._given = self._made = None
+        self.has_run = False
 
     def load(self, runner: Runner) -> None:
         """Replace what is run."""
