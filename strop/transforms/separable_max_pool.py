@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -34,6 +35,10 @@ from strop.transforms._graph import (
 )
 from strop.transforms._pooling import spread_over
 
+PARTS = 4
+"""Of a batch; while one is worked on, the others need no memory between the passes. Inductor reuses it for the next
+part and writes every part to its place in the result.
+"""
 POOLS = {aten.max_pool2d_with_indices.default: 2, aten.max_pool3d_with_indices.default: 3}
 
 
@@ -74,7 +79,9 @@ class SeparableMaxPool(PlacedTransform):
     pays_when: ClassVar[str] = (
         "windows overlap or have borders, so that the compiler looks at each element several times"
     )
-    parameters: ClassVar[tuple[ParameterRange, ...]] = (ParameterRange(name="form", choices=("native", "passes")),)
+    parameters: ClassVar[tuple[ParameterRange, ...]] = (
+        ParameterRange(name="form", choices=("native", "passes", "parts")),
+    )
     example: ClassVar[Example] = Example(build=_example, says="The 5 x 5 pool of a spatial pyramid, without a stride.")
 
     def places(self, graph: GraphModule, target: Target, arguments: Mapping[str, Scalar]) -> Iterator[Rewrite]:
@@ -134,12 +141,21 @@ def _gains(pool: _Pool, target: Target) -> dict[str, float]:
     gains = {}
     if sum(size > 1 for size in pool.kernel) > 1:
         passes_ns = scalar_ns(results * sum(pool.kernel), target)
-        gains["passes"] = compiler_ns - max(2 * moved_ns, passes_ns) - call_ns(1, target)
+        gain_ns = compiler_ns - max(2 * moved_ns, passes_ns) - call_ns(1, target)
+        if _fills_in_parts(before, len(pool.kernel), target):
+            gains["parts"] = gain_ns
+        gains["passes"] = gain_ns
     native = after.device.type == "cpu" and "cpp" in target.languages and toolchain.compiler() is not None
     if native and after.dtype in DTYPES:
         own_ns = vector_ns(results * sum(pool.kernel), target)
         gains["native"] = compiler_ns - max(moved_ns, own_ns) - call_ns(1, target)
     return gains
+
+
+def _fills_in_parts(value: torch.Tensor, axes: int, target: Target) -> bool:
+    """Whether it has a batch, a part of which takes so long that launching several kernels is nothing beside it."""
+    batched = value.dim() > axes and static(value.shape[:1]) is not None and value.shape[0] >= PARTS
+    return batched and size_bytes(value) >= PARTS * target.last_level_cache_bytes
 
 
 def _apply(graph: GraphModule, pool: _Pool, form: str) -> None:
@@ -148,14 +164,25 @@ def _apply(graph: GraphModule, pool: _Pool, form: str) -> None:
         windows = (pool.kernel, pool.stride, pool.padding, pool.dilation, pool.result)
         replace(pool.item, add(WINDOW, pool.source, "max", *map(list, windows), True, 0))
         return
-    value, axes = pool.source, len(pool.kernel)
+    if form == "passes":
+        replace(pool.item, _passes(pool, pool.source, add))
+        return
+    before = tensor(pool.source)
+    assert before is not None  # noqa: S101 - _read saw it
+    ends = [before.shape[0] * part // PARTS for part in range(PARTS + 1)]
+    parts = [add(aten.slice.Tensor, pool.source, 0, *part) for part in itertools.pairwise(ends)]
+    replace(pool.item, add(aten.cat.default, [_passes(pool, part, add) for part in parts], 0))
+
+
+def _passes(pool: _Pool, value: Node, add: Builder) -> Node:
+    axes = len(pool.kernel)
     for axis in reversed(range(axes)):
         kernel, stride, padding, dilation = (
             [part[axis] if place == axis else plain for place in range(axes)]
             for part, plain in ((pool.kernel, 1), (pool.stride, 1), (pool.padding, 0), (pool.dilation, 1))
         )
         value = add.item(add(pool.node.target, value, kernel, stride, padding, dilation, pool.ceil_mode), 0)
-    replace(pool.item, value)
+    return value
 
 
 ITEM = SeparableMaxPool()

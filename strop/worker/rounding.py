@@ -36,6 +36,7 @@ Scaling = Callable[[torch.Tensor], torch.Tensor]
 _GROWTH = 0.5
 _LEAST_ERROR = 0.5
 _WINOGRAD = 3.0
+PART_ELEMENTS = 1 << 26
 _ACCUMULATED = 2.0**-24
 _OPERANDS = 2.0
 """For operands that the contract narrows: both are rounded before the product and its result once more after it, and
@@ -116,11 +117,26 @@ class Rounding(Widening):
         values = torch.view_as_real(tensor) if tensor.is_complex() else tensor
         if not values.numel():
             return
-        finite = torch.where(torch.isfinite(values), values, 0.0)
-        noise = _drawn_from(finite, self._random.getrandbits(62)).mul_(0.5)
-        # From (-1, -1/2) or (1/2, 1): where few elements decide a quantile, a lucky draw must not tighten the bound.
-        noise.add_(noise.sign().mul_(_LEAST_ERROR)).mul_(scale(finite)).mul_(relative)
-        values.add_(torch.where((finite == 0) | ~torch.isfinite(noise), 0.0, noise))
+        salt, size = self._random.getrandbits(62), scale(_finite(values))
+        # What a part needs along the way is several times as large as itself, and results may fill half the memory.
+        axis = max(range(values.dim()), key=values.size, default=0)
+        parts = max(1, values.numel() // PART_ELEMENTS)
+        for part, scaled in zip(_cut(values, parts, axis), _cut(size, parts, axis), strict=True):
+            finite = _finite(part)
+            noise = _drawn_from(finite, salt).mul_(0.5)
+            # From (-1, -1/2) or (1/2, 1): where few elements decide a quantile, a lucky draw must not tighten the
+            # bound.
+            noise.add_(noise.sign().mul_(_LEAST_ERROR)).mul_(scaled).mul_(relative)
+            part.add_(torch.where((finite == 0) | ~torch.isfinite(noise), 0.0, noise))
+
+
+def _finite(values: torch.Tensor) -> torch.Tensor:
+    return torch.where(torch.isfinite(values), values, 0.0)
+
+
+def _cut(values: torch.Tensor, parts: int, axis: int) -> Sequence[torch.Tensor]:
+    """Views of about as many equal parts."""
+    return values.chunk(parts, axis) if parts > 1 else (values,)
 
 
 def _drawn_from(values: torch.Tensor, salt: int) -> torch.Tensor:

@@ -10,6 +10,7 @@ from strop.lowering import LoweringOptions, lower, settle, split_frozen
 from strop.records.candidate import Origin
 from strop.records.target import Ceilings
 from strop.transforms import SHELF
+from strop.transforms.separable_max_pool import PARTS
 from tests.unit.transforms.rewriting import TARGET, WITHOUT_CPP, Calls, applications, apply, captured, operators
 
 
@@ -97,6 +98,15 @@ def test_wide_windows_pay_for_two_passes_on_a_gpu_and_narrow_ones_do_not(windows
     graph = captured(nn.MaxPool2d(*windows), (torch.empty(1).expand(8, 64, 512, 512),)).module
     (found,) = applications("separable_max_pool", graph, H200)
     assert (found.gain_ns > 0) is pays
+
+
+@pytest.mark.parametrize(("batch", "form"), [(8, "parts"), (3, "passes")])
+def test_what_lies_between_two_passes_is_kept_small_where_it_is_large(batch, form):
+    graph = captured(nn.MaxPool2d(4, 1, 1), (torch.empty(1).expand(batch, 64, 512, 512),)).module
+    (found,) = applications("separable_max_pool", graph, H200)
+    assert found.step.argument("form", "") == form
+    found.apply()
+    assert operators(graph).count("aten.max_pool2d_with_indices.default") == (2 * PARTS if form == "parts" else 2)
 
 
 @pytest.mark.parametrize(

@@ -159,6 +159,18 @@ def test_zeros_and_special_values_are_not_moved():
     assert not torch.equal(values[4:], before[4:])
 
 
+@pytest.mark.parametrize("shape", [(), (7,), (3, 50), (50, 3), (2, 3, 40)])
+def test_large_results_are_moved_in_parts_by_the_same(monkeypatch, shape):
+    drawn = torch.randn(shape, dtype=torch.float64)
+    for whole in (drawn.clone(), drawn.clone().t() if len(shape) == 2 else drawn.clone()):
+        in_parts = whole.clone(memory_format=torch.preserve_format)
+        Rounding(CONTRACTS["fp32"], torch.float32, 1).move(whole, 1e-3)
+        with monkeypatch.context() as patch:
+            patch.setattr("strop.worker.rounding.PART_ELEMENTS", 8)
+            Rounding(CONTRACTS["fp32"], torch.float32, 1).move(in_parts, 1e-3)
+        assert torch.equal(in_parts, whole)
+
+
 def test_running_statistics_are_moved_in_place():
     workload = opened("mlp")
     oracle, fixed, inputs = oracle_of(workload), fixed_of(workload), workload.fresh_sample()
