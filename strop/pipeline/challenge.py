@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from strop.checks._base import Rules
 from strop.errors import ChildFault, WorkloadInconclusive
-from strop.pipeline.court import SLOTS, Court
+from strop.pipeline.court import Court
 from strop.pipeline.gold import within_memory
 from strop.pipeline.judge import role_of
 from strop.pipeline.measure import compare
@@ -49,7 +49,7 @@ def _built(court: Court, stack: ExitStack, mode: str) -> ChildPort:
     try:
         court.open(child)
         child.ask(Load(form=CompiledForm(mode=mode), target=court.target), Loaded, CAP_S)
-        court.map(child, SLOTS)
+        court.map(child, 1)
     except ChildFault as fault:
         late = fault.evidence.kind is CrashKind.TIMEOUT
         raise WorkloadInconclusive(f"did not finish in {CAP_S:g} s" if late else str(fault)) from fault

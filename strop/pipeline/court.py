@@ -26,6 +26,7 @@ from strop.records.evidence import Case, Distribution
 from strop.records.target import Target
 from strop.records.workload import Description, Workload
 from strop.stats.errors import HONEST_SAMPLES
+from strop.targets._devices import give_back_unused
 from strop.wire.messages import (
     ChildRole,
     Deliver,
@@ -47,7 +48,7 @@ from strop.wire.tensors import Tensors, copied
 
 REDRAWS = 6
 SLOTS = 2
-"""A run needs its own slot and one with other contents."""
+"""A run of a candidate needs its own slot and one with other contents."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,12 +166,12 @@ class Court:
             self._baseline, self._null = self.begun(self._stack, wanted)
 
     def loaded(self, stack: ExitStack, role: ChildRole, form: Form) -> ChildPort:
-        """A fresh child with a form built and small arenas lent; ``stack`` ends it."""
+        """A fresh child with a form built and one slot lent; ``stack`` ends it."""
         child = stack.enter_context(self.wall.child(role))
         with owned(child):
             self.open(child)
             self.load(child, form)
-            self.map(child, SLOTS)
+            self.map(child, 1)
         return child
 
     def begun(self, stack: ExitStack, wanted: Sequence[Wanted]) -> list[Future[ChildPort]]:
@@ -182,7 +183,7 @@ class Court:
         return [threads.submit(self.loaded, stack, role, form) for role, form in wanted]
 
     def has_room_for(self, children: int) -> bool:
-        """True when so many loaded children, each with its small arenas, take no more than a part of the memory."""
+        """True when so many loaded children, each with what it is lent, take no more than a part of the memory."""
         given, made = given_layout(self.description, SLOTS), made_layout(self.description, SLOTS, wide=False)
         # A call takes about as much again as it is given and makes.
         each_bytes = 2 * (given.total_bytes + made.total_bytes)
@@ -215,7 +216,8 @@ class Court:
         return self.wall.device_lock(self.target.lock, still=timed)
 
     def open(self, child: ChildPort) -> None:
-        """Have a child load the workload's code under the contract."""
+        """Have a child load the workload's code under the contract. What this side no longer needs is for the child."""
+        give_back_unused(self.workload.device)
         child.ask(self.open_request(), Done, self.timeouts.open_s)
 
     def open_request(self) -> Open:

@@ -63,7 +63,7 @@ def _objection(court: Court, candidate: Candidate) -> str:
         try:
             court.open(child)
             court.load(child, candidate.form)
-            court.map(child, 2)
+            court.map(child, 1)
             for number, seed in enumerate(TRIAL_SEEDS, start=1):
                 inputs = _drawn(court, seed)
                 with court.device():

@@ -112,11 +112,11 @@ class Supply:
             return _rolled(one, blend.rolls[0])
         if kind is not DomainKind.DISTRIBUTION:
             one, other = _rolled(one, blend.rolls[0]), _rolled(other, blend.rolls[1])
-        mixed = other + blend.share * (one - other)
+        mixed = (one - other).mul_(blend.share).add_(other)
         if mixed.is_complex():
             return mixed
         # Rounding must not carry a value out of its domain, such as a probability above 1.
-        return torch.clamp(mixed, torch.minimum(one, other), torch.maximum(one, other))
+        return mixed.clamp_(min=torch.minimum(one, other)).clamp_(max=torch.maximum(one, other))
 
 
 @dataclass(frozen=True, slots=True)

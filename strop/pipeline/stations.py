@@ -39,6 +39,8 @@ from strop.records.workload import Workload
 from strop.wire.messages import AskProfile, AskProposals, ChildRole, ProfileReply, ProposalsReply
 
 PROFILED_CALLS = 5
+CHILDREN_OF_A_COURT = 4
+"""On the clock: its own baseline, the null worker, and two that take turns."""
 
 
 class LocalStations:
@@ -80,6 +82,11 @@ class LocalStations:
         """End every child."""
         self._stack.close()
         self._court = self._contenders = None
+
+    def make_room(self) -> None:
+        """End the standing court where another one would find no room beside it; it opens again when it is needed."""
+        if self._court is not None and not self._court.has_room_for(CHILDREN_OF_A_COURT):
+            self.close()
 
     @property
     def contract(self) -> Contract:
@@ -210,6 +217,7 @@ class LocalStations:
         floor = Floor(minimal_bytes=minimal_bytes, product_flop=product_flop)
         if not fresh:
             return judge(self.court, candidate, rules, self.conditions, floor, SCREENING)
+        self.make_room()
         with self.new_court() as court:
             return judge(court, candidate, rules, self.conditions, floor, CONFIRMATION)
 

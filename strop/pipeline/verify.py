@@ -13,7 +13,7 @@ from strop.checks import SHELF
 from strop.checks._base import Check, Rules
 from strop.errors import ChildFault
 from strop.pipeline.cases import Plan
-from strop.pipeline.court import Court, snapshot_of
+from strop.pipeline.court import SLOTS, Court, snapshot_of
 from strop.pipeline.gold import Gold
 from strop.pipeline.inspection import inspect_interface
 from strop.pipeline.values import errors_as_needed
@@ -155,7 +155,7 @@ def _build(court: Court, child: ChildPort, candidate: Candidate, cascade: Cascad
         started_s = time.monotonic()
         loaded = court.load(child, candidate.form)
         took_s = time.monotonic() - started_s
-        court.map(child, 2)
+        court.map(child, SLOTS)
         return BuildEvidence(seconds_s=took_s, resources=loaded.resources, notes=loaded.notes, edits=loaded.edits)
 
     evidence = contained(Stage.BUILD, load)

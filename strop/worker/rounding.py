@@ -5,7 +5,7 @@ precision for its class: ``u + a sqrt(K) / 2`` times the size of the result time
 between a half and one, where K is the length of the sum that the result comes from, and a the unit roundoff in which
 sums are accumulated: single precision where u is coarser, because matrix units and reductions keep what is narrower
 only between operators (the errors of K rounded operands average out and leave one u). What counts as the size is said
-at :func:`_scaling`. Convolutions with a window get three times that, because Winograd's algorithm, which libraries
+at :func:`_beside`. Convolutions with a window get three times that, because Winograd's algorithm, which libraries
 choose by themselves, strays so far (B. Barabasz et al., ACM TOMS 46, 2020); other products that narrow their operands
 get twice that. Views, copies, gathers, selections and comparisons are exact. Composite operators (norms, softmax,
 attention) are taken apart first, so that cancellation inside them shows. The method is D. S. Parker's Monte-Carlo
@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -31,7 +31,8 @@ from strop.worker.gold import Widening
 from strop.worker.operators import OpClass, classify, decomposition, is_windowed, name_of, reduction_length
 from strop.worker.spy import arguments, draws_random_numbers
 
-Scaling = Callable[[torch.Tensor], torch.Tensor]
+Beside = Callable[[torch.Tensor], Sequence[torch.Tensor]]
+"""For a result, all of it finite: what counts beside its own size, where that is larger, broadcasting to the result."""
 
 _GROWTH = 0.5
 _LEAST_ERROR = 0.5
@@ -107,36 +108,45 @@ class Rounding(Widening):
             for declared, value in zip(func._schema.returns, _listed(func, result), strict=False)
             if declared.alias_info is None
         ]
-        scale = _scaling(func, args, length)
+        beside = _beside(func, args, length)
         for tensor in pytree.tree_leaves([written, fresh]):
             if isinstance(tensor, torch.Tensor) and tensor.dtype in (torch.float64, torch.complex128):
-                self.move(tensor, relative, scale)
+                self.move(tensor, relative, beside)
 
-    def move(self, tensor: torch.Tensor, relative: float, scale: Scaling = torch.abs) -> None:
-        """Move a tensor in place by ``relative`` times its scale; zeros, infinities and NaN stay as they are."""
+    def move(self, tensor: torch.Tensor, relative: float, beside: Beside = lambda values: ()) -> None:
+        """Move a tensor in place by ``relative`` times its size or what counts beside it; zeros, infinities and NaN
+        stay as they are.
+        """
         values = torch.view_as_real(tensor) if tensor.is_complex() else tensor
         if not values.numel():
             return
-        salt, size = self._random.getrandbits(62), scale(_finite(values))
-        # What a part needs along the way is several times as large as itself, and results may fill half the memory.
-        axis = max(range(values.dim()), key=values.size, default=0)
-        parts = max(1, values.numel() // PART_ELEMENTS)
-        for part, scaled in zip(_cut(values, parts, axis), _cut(size, parts, axis), strict=True):
+        salt, others = self._random.getrandbits(62), beside(_finite(values))
+        for part, *sizes in _parts(values, *others):
             finite = _finite(part)
+            size = finite.abs()
+            for other in sizes:
+                size = torch.maximum(size, _finite(other).abs())
             noise = _drawn_from(finite, salt).mul_(0.5)
             # From (-1, -1/2) or (1/2, 1): where few elements decide a quantile, a lucky draw must not tighten the
             # bound.
-            noise.add_(noise.sign().mul_(_LEAST_ERROR)).mul_(scaled).mul_(relative)
+            noise.add_(noise.sign().mul_(_LEAST_ERROR)).mul_(size).mul_(relative)
             part.add_(torch.where((finite == 0) | ~torch.isfinite(noise), 0.0, noise))
 
 
 def _finite(values: torch.Tensor) -> torch.Tensor:
-    return torch.where(torch.isfinite(values), values, 0.0)
+    """The same tensor where nothing has to be replaced: results may fill half the memory."""
+    finite = torch.isfinite(values)
+    return values if bool(finite.all()) else torch.where(finite, values, 0.0)
 
 
-def _cut(values: torch.Tensor, parts: int, axis: int) -> Sequence[torch.Tensor]:
-    """Views of about as many equal parts."""
-    return values.chunk(parts, axis) if parts > 1 else (values,)
+def _parts(values: torch.Tensor, *others: torch.Tensor) -> Iterator[tuple[torch.Tensor, ...]]:
+    """Views of equal parts of all, along the longest axis: what is computed from a part takes many times its size."""
+    count = max(1, values.numel() // PART_ELEMENTS)
+    spread = [values, *(other.broadcast_to(values.shape) for other in others)]
+    if count == 1:
+        return iter([tuple(spread)])
+    axis = max(range(values.dim()), key=values.size)
+    return zip(*(each.chunk(count, axis) for each in spread), strict=True)
 
 
 def _drawn_from(values: torch.Tensor, salt: int) -> torch.Tensor:
@@ -163,47 +173,44 @@ def _unit(precision: Precision, own: torch.dtype) -> float:
     return max(precision.unit_roundoff, own_unit)
 
 
-def _scaling(func: Any, args: Sequence[Any], length: int) -> Scaling:
-    """Relative to what a result is rounded.
+def _beside(func: Any, args: Sequence[Any], length: int) -> Beside:
+    """Relative to what a result is rounded, if that is larger than its own size.
 
-    Sums and products of matrices: ``max(|y|, RMS of the row)``, because terms may have cancelled. Additions of two
-    tensors: the larger of result and operands, because an honest implementation may add in another order. Everything
-    else that works element by element, and products of many numbers: ``|y|``.
+    Sums and products of matrices: the RMS of the row, because terms may have cancelled. Additions of two tensors: the
+    operands, because an honest implementation may add in another order. Everything else that works element by element,
+    and products of many numbers: nothing.
     """
     name = name_of(func)
     if name in _ADDITIONS:
-        operands = [each.abs() for each in args[:2] if isinstance(each, torch.Tensor) and not each.is_complex()]
-        return lambda values: _largest(values.abs(), operands)
-    if torch.Tag.pointwise in func.tags or name in _MULTIPLICATIVE:
-        return torch.abs
-    least = _least_scale(name, args, length)
-    wide = classify(func) is not OpClass.MATMUL
-    return lambda values: _row_scale(values, least, wide=wide)
-
-
-def _largest(size: torch.Tensor, operands: Sequence[torch.Tensor]) -> torch.Tensor:
-    for operand in operands:
         # An in-place operator may have been given something that broadcasts to its result, never the other way round.
-        size = torch.maximum(size, torch.where(torch.isfinite(operand), operand, 0.0))
-    return size
+        operands = [each for each in args[:2] if isinstance(each, torch.Tensor)]
+        is_real = not any(isinstance(each, complex) or torch.is_complex(torch.as_tensor(each)) for each in args[:2])
+        return lambda values: operands if is_real else ()
+    if torch.Tag.pointwise in func.tags or name in _MULTIPLICATIVE:
+        return lambda values: ()
+    least = _least_size(name, args, length)
+    wide = classify(func) is not OpClass.MATMUL
+    return lambda values: [*_row_sizes(values, wide=wide), *([values.new_tensor(least)] if least > 0 else [])]
 
 
-def _row_scale(values: torch.Tensor, least: float, *, wide: bool) -> torch.Tensor:
-    """``max(|y|, RMS of the row)``; ``|y|`` alone where no two signs meet, because there nothing has cancelled.
+def _row_sizes(values: torch.Tensor, *, wide: bool) -> Sequence[torch.Tensor]:
+    """The RMS of the rows; nothing where no two signs meet, because there nothing has cancelled.
 
     A row is what shares the left factor of a matrix product; with ``wide`` it is a whole sample, because neighbours
     in an image can all cancel alike.
     """
-    size = values.abs()
-    if least > 0:
-        size = size.clamp_min(least)
     if bool((values >= 0).all()) or bool((values <= 0).all()):
-        return size
-    squares = values.square()
-    axes = list(range(1, values.dim())) if wide else [-1]
+        return ()
+    axes = tuple(range(1, values.dim())) if wide else (-1,)
     whole = values.dim() == 0 or math.prod(values.shape[axis] for axis in axes) == 1
-    mean = squares.mean() if whole else squares.mean(axes, keepdim=True)
-    return torch.maximum(size, mean.sqrt())
+    axes = tuple(range(values.dim())) if whole else axes
+    return (_rms(values, axes),)
+
+
+def _rms(values: torch.Tensor, axes: tuple[int, ...]) -> torch.Tensor:
+    """Over these axes, which stay with a length of one; infinite where squares are too large."""
+    count = math.prod(values.shape[axis] for axis in axes)
+    return torch.linalg.vector_norm(values, dim=axes, keepdim=True) / math.sqrt(count)
 
 
 _ADDITIONS = ("add", "sub", "rsub")
@@ -211,20 +218,16 @@ _MULTIPLICATIVE = ("prod", "cumprod")
 _SUMS = ("sum", "mean", "dot", "vdot", "mv", "cumsum")
 
 
-def _least_scale(name: str, args: Sequence[Any], length: int) -> float:
+def _least_size(name: str, args: Sequence[Any], length: int) -> float:
     """For sums that leave few numbers, the size that cancellation may have hidden: RMS of the terms times sqrt(K)."""
     if name not in _SUMS or length < 2:
         return 0.0
     terms = [each for each in args[:2] if isinstance(each, torch.Tensor) and each.is_floating_point() and each.numel()]
     if not terms or all(bool((each >= 0).all()) for each in terms):
         return 0.0
-    size = math.prod(_rms(each) for each in terms) * math.sqrt(length)
+    typical = [float(_rms(_finite(each), tuple(range(each.dim())))) for each in terms]
+    size = math.prod(each if math.isfinite(each) else 0.0 for each in typical) * math.sqrt(length)
     return size / length if name == "mean" else size
-
-
-def _rms(values: torch.Tensor) -> float:
-    found = float(torch.where(torch.isfinite(values), values, 0.0).square().mean().sqrt())
-    return found if math.isfinite(found) else 0.0
 
 
 def storage_unit(dtype: torch.dtype) -> float:
