@@ -85,6 +85,8 @@ class Court:
     baseline_mode: str = "eager"
     timeouts: Timeouts = field(default_factory=Timeouts)
     construct_seed: int = field(default_factory=lambda: secrets.randbits(31))
+    held_bytes: int = 0
+    """What a child was seen to hold beside what it is lent."""
     spare: bool = False
     """Processors are to spare: what will be needed is loaded before it is."""
     _stack: ExitStack = field(default_factory=ExitStack)
@@ -185,9 +187,9 @@ class Court:
     def has_room_for(self, children: int) -> bool:
         """True when so many loaded children, each with what it is lent, take no more than a part of the memory."""
         given, made = given_layout(self.description, SLOTS), made_layout(self.description, SLOTS, wide=False)
-        # A call takes about as much again as it is given and makes.
-        each_bytes = 2 * (given.total_bytes + made.total_bytes)
-        return children * each_bytes <= waiting_bytes(self.target)
+        lent_bytes = given.total_bytes + made.total_bytes
+        # Until that is seen, a child is taken to hold as much again as it is lent.
+        return children * (lent_bytes + max(lent_bytes, self.held_bytes)) <= waiting_bytes(self.target)
 
     def change_baseline(self, mode: str, child: ChildPort | None = None) -> None:
         """Judge against another mode from now on; answers of the old baseline are forgotten. ``child`` is one that runs

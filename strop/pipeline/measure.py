@@ -199,7 +199,9 @@ def memory_ratio(court: Court, baseline: ChildPort, candidate: ChildPort) -> flo
 
     def peak_bytes(child: ChildPort) -> int:
         with owned(child):
-            return child.ask(AskMemory(), MemoryReply, court.timeouts.run_s).peak_bytes
+            reply = child.ask(AskMemory(), MemoryReply, court.timeouts.run_s)
+        court.held_bytes = max(court.held_bytes, reply.held_bytes)
+        return reply.peak_bytes
 
     theirs, mine = peak_bytes(baseline), peak_bytes(candidate)
     return mine / theirs if theirs > 0 else None

@@ -71,6 +71,7 @@ class LocalStations:
         self._kernels: tuple[KernelProfile, ...] = ()
         self._costs: tuple[int, int] | None = None
         self._baseline_mode = "eager"
+        self._held_bytes = 0
 
     def __enter__(self) -> LocalStations:
         return self
@@ -85,8 +86,10 @@ class LocalStations:
 
     def make_room(self) -> None:
         """End the standing court where another one would find no room beside it; it opens again when it is needed."""
-        if self._court is not None and not self._court.has_room_for(CHILDREN_OF_A_COURT):
-            self.close()
+        if self._court is not None:
+            self._held_bytes = self._court.held_bytes
+            if not self._court.has_room_for(CHILDREN_OF_A_COURT):
+                self.close()
 
     @property
     def contract(self) -> Contract:
@@ -109,6 +112,7 @@ class LocalStations:
             target=self.target,
             baseline_mode=self._baseline_mode,
             timeouts=Timeouts(),
+            held_bytes=self._held_bytes,
             spare=self.spare,
         )
 

@@ -199,8 +199,8 @@ def _judge_cases(
     court: Court, child: ChildPort, candidate: Candidate, stage: Stage, cases: Iterable[Case], cascade: Cascade
 ) -> bool:
     for case in cases:
-        gold = court.gold(case)
-        evidence = contained(stage, partial(answer, court, child, gold, stage, cascade.factor))
+        # No name for the gold: a large one is let go before the next is made.
+        evidence = contained(stage, partial(answer, court, child, court.gold(case), stage, cascade.factor))
         if isinstance(evidence, ValuesEvidence) and case.distribution is Distribution.SPECIAL:
             evidence = _narrow(evidence, candidate, cascade)
         elif isinstance(evidence, ValuesEvidence) and stage is not Stage.STATE and case.distribution not in _UNCOUNTED:
@@ -218,8 +218,7 @@ def _ratio(court: Court, child: ChildPort, candidate: Candidate, plan: Plan, cas
         return cascade.open
     alone = [case for case, leaves in cascade.counted.items() if any(leaf.honest is None for leaf in leaves)]
     for case in alone:
-        gold = court.gold(case)
-        evidence = contained(Stage.VALUES, partial(answer, court, child, gold, Stage.VALUES, None))
+        evidence = contained(Stage.VALUES, partial(answer, court, child, court.gold(case), Stage.VALUES, None))
         if isinstance(evidence, ValuesEvidence):
             cascade.counted[case] = evidence.leaves
         if not cascade.hear(Stage.VALUES, evidence) or isinstance(evidence, CrashEvidence):

@@ -71,7 +71,7 @@ def product_formula(node: Node) -> Callable[..., int] | None:
     if node.op != "call_function":
         return None
     which = packet(node)
-    return flop_registry.get(which) or _MORE_PRODUCTS.get(which)
+    return _MORE_PRODUCTS.get(which) or flop_registry.get(which)
 
 
 def _attention_flop(query: Any, key: Any, value: Any, *_: Any, **__: Any) -> int:
@@ -94,10 +94,14 @@ def _vector_flop(*tensors: Any, **_: Any) -> int:
     return 2 * max(each.numel() for each in tensors if isinstance(each, torch.Tensor))
 
 
-# Products that torch.utils.flop_counter does not know; its own formulas count two operations per multiply-add as well.
+# Products that torch.utils.flop_counter does not know, and attention, which it refuses where queries share keys;
+# its own formulas count two operations per multiply-add as well.
 _MORE_PRODUCTS: dict[Any, Callable[..., int]] = {
     **dict.fromkeys(
         packets(
+            "_scaled_dot_product_flash_attention",
+            "_scaled_dot_product_efficient_attention",
+            "_scaled_dot_product_cudnn_attention",
             "_scaled_dot_product_flash_attention_for_cpu",
             "_scaled_dot_product_fused_attention_overrideable",
             "_scaled_dot_product_attention_math",

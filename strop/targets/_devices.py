@@ -79,6 +79,11 @@ def device_peak_bytes(call: Callable[[], object]) -> int:
     return used
 
 
+def held_bytes() -> int:
+    """What torch's allocator has of the device's memory: tensors, the pools of CUDA graphs, and what is in reserve."""
+    return _reserved()
+
+
 def lent_tensor(address: int, dtype: torch.dtype, count: int) -> torch.Tensor:
     """A one-dimensional tensor over memory of the device that somebody else owns; its storage is exactly as long."""
     place = torch.device("cuda", torch.cuda.current_device())

@@ -349,9 +349,10 @@ class LaunchesReply(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryReply(Record):
-    """Answer to AskMemory."""
+    """Answer to AskMemory: what one call needs above what stood before, and what the process holds beside arenas."""
 
     peak_bytes: int
+    held_bytes: int
     reply: Literal["memory"] = "memory"
 
 

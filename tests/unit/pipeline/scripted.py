@@ -68,6 +68,7 @@ class Script:
     ran: dict = field(default_factory=dict)
     delivered: dict = field(default_factory=dict)
     memory_bytes: int = 100
+    held_bytes: int = 100
     kernel_ns: float = 100.0
     accepts: bool = True
     launch_ns: Callable = lambda step: 100.0
@@ -260,7 +261,7 @@ class ScriptedChild:
         return m.LaunchesReply(times=tuple(times))
 
     def _memory(self, request):
-        return m.MemoryReply(peak_bytes=self.script.memory_bytes)
+        return m.MemoryReply(peak_bytes=self.script.memory_bytes, held_bytes=self.script.held_bytes)
 
 
 class ScriptedWall:

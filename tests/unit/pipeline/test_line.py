@@ -19,7 +19,6 @@ from strop.records.graph import Capture
 from strop.records.measurement import TimeDecision
 from strop.records.opportunity import Legality
 from strop.records.recipe import parse_recipe
-from strop.records.target import MemoryLevel
 from strop.records.verdict import Failed, Inconclusive, Passed, Skipped
 from strop.records.workload import Leaf
 from strop.wire import messages as m
@@ -337,20 +336,6 @@ def test_the_stations_in_walking_order():
             assert isinstance(line.decide(RECIPE, judgement), Keep)
     assert all(child.closed for child in wall.children)
     assert set(wall.locks) == {"nowhere"}
-
-
-@pytest.mark.parametrize(("memory_bytes", "beside"), [(1 << 30, True), (64 << 10, False)])
-def test_a_fresh_court_stands_beside_the_other_one_where_there_is_room(memory_bytes, beside):
-    wall = ScriptedWall(candidate=Script(call_ns=4e5))
-    target = replace(TARGET, memory=(*TARGET.memory[:1], MemoryLevel(name="memory", size_bytes=memory_bytes)))
-    line = LocalStations(wall=wall, workload=WORKLOAD, target=target, request=REQUEST, conditions=CONDITIONS)
-    with line:
-        assert line.judge(RECIPE, fresh=False).comparison is not None
-        standing = [child for child in wall.children if not child.closed]
-        assert line.judge(RECIPE, fresh=True).comparison is not None
-        assert [not child.closed for child in standing] == [beside] * len(standing) != []
-        assert line.judge(RECIPE, fresh=False).comparison is not None
-    assert all(child.closed for child in wall.children)
 
 
 def test_stations_after_a_resume_need_no_earlier_station():

@@ -1,5 +1,7 @@
 """The trusted side computes on the device too: where its memory runs out nobody is to blame, and nothing crashes."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -8,11 +10,13 @@ from strop.pipeline import values
 from strop.pipeline.challenge import challenge
 from strop.pipeline.judge import CONFIRMATION, SCREENING
 from strop.pipeline.kernelbench import ask_kernelbench
+from strop.pipeline.stations import LocalStations
 from strop.records.contract import CONTRACTS
 from strop.records.decision import Keep
+from strop.records.target import MemoryLevel
 from strop.records.verdict import Passed, Verdict
 from strop.wire.tensors import Tensors
-from tests.unit.pipeline.scripted import CONDITIONS, TARGET, WORKLOAD, Script, ScriptedArena, ScriptedWall
+from tests.unit.pipeline.scripted import CONDITIONS, REQUEST, TARGET, WORKLOAD, Script, ScriptedArena, ScriptedWall
 from tests.unit.pipeline.test_line import RECIPE, RULES, court, run, stations
 from tests.unit.pipeline.test_pure_stations import comparison
 
@@ -52,3 +56,19 @@ def test_a_challenge_says_why_it_has_no_time(monkeypatch):
         monkeypatch.setattr(ScriptedArena, "write", runs_out)
         found = challenge(trusted, keep, "max-autotune", RULES, CONDITIONS)
     assert found.comparison is None and "memory is too small" in found.because
+
+
+@pytest.mark.parametrize(
+    ("memory_bytes", "held_bytes", "beside"), [(1 << 30, 0, True), (64 << 10, 0, False), (1 << 30, 1 << 28, False)]
+)
+def test_a_fresh_court_stands_beside_the_other_one_where_there_is_room(memory_bytes, held_bytes, beside):
+    wall = ScriptedWall(candidate=Script(call_ns=4e5, held_bytes=held_bytes))
+    target = replace(TARGET, memory=(*TARGET.memory[:1], MemoryLevel(name="memory", size_bytes=memory_bytes)))
+    line = LocalStations(wall=wall, workload=WORKLOAD, target=target, request=REQUEST, conditions=CONDITIONS)
+    with line:
+        assert line.judge(RECIPE, fresh=False).comparison is not None
+        standing = [child for child in wall.children if not child.closed]
+        assert line.judge(RECIPE, fresh=True).comparison is not None
+        assert [not child.closed for child in standing] == [beside] * len(standing) != []
+        assert line.judge(RECIPE, fresh=False).comparison is not None
+    assert all(child.closed for child in wall.children)

@@ -10,6 +10,7 @@ from torch.fx import GraphModule
 from torch.fx.experimental.proxy_tensor import make_fx
 
 from strop.profiling import Cost, minimal_cost, node_cost, region_cost
+from strop.profiling.cost import node_flop
 from strop.records.graph import Role
 
 F4 = 4
@@ -178,3 +179,15 @@ def test_symbolic_sizes_count_as_they_were_captured(dynamic):
     module = make_fx(lambda a, b: torch.relu(a @ b), tracing_mode=mode)(torch.randn(6, 4), torch.randn(4, 3))
     assert node_cost(only(module, "mm")) == Cost(F4 * (24 + 12 + 18), 2 * 6 * 4 * 3)
     assert node_cost(only(module, "relu")).moved_bytes == 2 * F4 * 18
+
+
+@pytest.mark.parametrize("kind", ["flash", "efficient", "cudnn"])
+def test_attention_in_which_several_queries_share_a_key_is_counted(kind):
+    graph = torch.fx.Graph()
+    shapes = {"q": (2, 8, 16, 4), "k": (2, 2, 32, 4), "v": (2, 2, 32, 6)}
+    given = [graph.placeholder(name) for name in shapes]
+    for node, shape in zip(given, shapes.values(), strict=True):
+        node.meta["val"] = torch.empty(shape, device="meta")
+    called = graph.call_function(getattr(torch.ops.aten, f"_scaled_dot_product_{kind}_attention").default, tuple(given))
+    called.meta["val"] = (torch.empty((2, 8, 16, 6), device="meta"),)
+    assert node_flop(called) == 2 * (2 * 8 * 16 * 32) * (4 + 6)
