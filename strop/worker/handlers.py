@@ -131,6 +131,8 @@ def _load(session: Session, request: Load) -> Loaded:
 def _map(session: Session, request: Map) -> Done:
     session.map(request)
     # What building took is no longer needed, and whoever lends memory has to find some.
+    if session.role is not ChildRole.REFERENCE:
+        session.opened.let_go()
     give_back_unused(session.opened.workload.device)
     return _DONE
 

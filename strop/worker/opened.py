@@ -21,19 +21,29 @@ from strop.worker.workloads import build_module, first_sample, made_there, mode_
 
 Tensors = Mapping[str, torch.Tensor]
 
+LARGE_BYTES = 1 << 30
 FIX = "Make the inputs what forward() takes."
 
 
 @dataclass(frozen=True, kw_only=True)
 class Opened:
-    """A workload as every role sees it. ``sample`` holds the tensors that fix the shapes of all inputs."""
+    """A workload as every role sees it."""
 
     workload: Workload
     contract: Contract
     construct_seed: int
     brought: Brought
     shape: CallShape
-    sample: Tensors
+
+    @cached_property
+    def sample(self) -> Tensors:
+        """The tensors that fix the shapes of all inputs."""
+        return first_sample(self.brought, self.workload.device)[1]
+
+    def let_go(self) -> None:
+        """Forget the sample where it is large: once arenas are lent it is seldom needed, and it can be drawn again."""
+        if sum(tensor.nbytes for tensor in vars(self).get("sample", {}).values()) > LARGE_BYTES:
+            del vars(self)["sample"]
 
     @property
     def mode(self) -> Mode:
@@ -84,14 +94,10 @@ class Opened:
 def open_workload(workload: Workload, contract: Contract, construct_seed: int, brought: Brought) -> Opened:
     """Take the first sample and settle the structure of calls."""
     shape, sample, _ = first_sample(brought, workload.device)
-    return Opened(
-        workload=workload,
-        contract=contract,
-        construct_seed=construct_seed,
-        brought=brought,
-        shape=shape,
-        sample=sample,
-    )
+    opened = Opened(workload=workload, contract=contract, construct_seed=construct_seed, brought=brought, shape=shape)
+    # It was just drawn: it need not be drawn a second time.
+    vars(opened)["sample"] = sample
+    return opened
 
 
 def private(tensor: torch.Tensor) -> torch.Tensor:

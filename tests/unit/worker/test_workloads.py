@@ -143,6 +143,19 @@ def test_parameters_on_another_device(tmp_path):
         opened_text(tmp_path, text).build()
 
 
+def test_a_large_sample_is_let_go_and_drawn_again(monkeypatch):
+    workload = opened("mlp")
+    before = {path: tensor.clone() for path, tensor in workload.sample.items()}
+    workload.let_go()
+    assert "sample" in vars(workload), "a small one may stay"
+    monkeypatch.setattr("strop.worker.opened.LARGE_BYTES", 0)
+    workload.let_go()
+    workload.let_go()
+    assert "sample" not in vars(workload)
+    again = workload.fresh_sample()
+    assert again.keys() == before.keys() and all(torch.equal(again[path], before[path]) for path in before)
+
+
 def test_samples_of_one_shape_are_drawn_from(tmp_path):
     samples = "[[torch.full((2,), 1.0)], [torch.full((2,), 2.0)], [torch.ones(3)]]"
     found = opened_text(tmp_path, model("return x", "[]") + f"\ndef get_samples(): return {samples}")
