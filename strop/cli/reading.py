@@ -1,4 +1,4 @@
-"""``strop show`` and ``strop report``: what the ledger remembers."""
+"""``strop show``, ``strop report`` and ``strop import``: what the ledger remembers."""
 
 from __future__ import annotations
 
@@ -27,6 +27,9 @@ Id = Annotated[
 Runs = Annotated[
     list[str], typer.Argument(help="A run, or enough of its beginning; several make one page.", metavar="RUN")
 ]
+Other = Annotated[
+    str, typer.Argument(help="Another ledger: its folder, file or database URL.", metavar="PLACE", show_default=False)
+]
 Output = Annotated[
     Path | None,
     typer.Option("--output", "-o", help="Where to write; RUN.html by default, Markdown when it ends in .md."),
@@ -37,6 +40,7 @@ def register(app: typer.Typer) -> None:
     """Add this file's commands."""
     app.command()(show)
     app.command()(report)
+    app.command("import")(take_over)
 
 
 def show(context: typer.Context, name: Id = None, store: options.Store = None, as_json: options.AsJson = False) -> None:
@@ -84,3 +88,17 @@ def report(
     written, names = write_report(runs, output, store)
     value = {"schema": SCHEMA, "run": names[0], "runs": names, "report": str(written)}
     answer(context, as_json, value, Text(f"The report of {', '.join(names)} is in {written}"))
+
+
+def take_over(
+    context: typer.Context, source: Other, store: options.Store = None, as_json: options.AsJson = False
+) -> None:
+    """Take over the runs of another ledger, such as those of another machine; said again, nothing is taken twice."""
+    from rich.text import Text
+
+    from strop.api.importing import import_runs
+    from strop.report.jsons import SCHEMA
+
+    done = import_runs(source, store)
+    value = {"schema": SCHEMA, "runs": list(done.runs), "events": done.events, "known": list(done.known)}
+    answer(context, as_json, value, Text(f"{len(done.runs)} runs taken over, {len(done.known)} were here already."))

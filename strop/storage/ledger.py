@@ -61,6 +61,28 @@ class SqlLedger:
                 return Event(run=run, sequence=sequence, at=at, what=what)
         raise StoreError(f"Another process keeps writing to run {run} in {self.place}. End it, or start a new run.")
 
+    def take(self, run: str, other: SqlLedger) -> int:
+        """Append what another ledger holds of a run and this one lacks, as it is there: all of it or nothing. The
+        number of events is returned.
+
+        Raises:
+            StoreError: the two tell different stories of that run.
+        """
+        theirs = [dict(row._mapping) for row in other._rows(_whole(run))]
+        return self._desk.submit(self._take, run, theirs, other.place).result()
+
+    def _take(self, run: str, theirs: list[dict[str, Any]], place: str) -> int:
+        with explained(self.place), writing(self.engine).begin() as connection:
+            mine = [dict(row._mapping) for row in connection.execute(_whole(run))]
+            if any(_told(one) != _told(other) for one, other in zip(mine, theirs, strict=False)):
+                raise StoreError(
+                    f"Run {run} is another one in {place} than in {self.place}, so it is not taken over: "
+                    "keep the two ledgers apart."
+                )
+            for row in theirs[len(mine) :]:
+                connection.execute(EVENTS.insert(), row)
+        return max(0, len(theirs) - len(mine))
+
     def events(self, run: str) -> Iterator[Event]:
         """All events of a run in order; none for a run that is not there."""
         wanted = sa.select(EVENTS.c.sequence, EVENTS.c.at, EVENTS.c.body).where(EVENTS.c.run == run)
@@ -125,6 +147,15 @@ class SqlLedger:
                 f"Event {sequence} of run {run} in {self.place} cannot be read ({error}): it was written by another "
                 "version of Strop. Upgrade strop, or start a new run."
             ) from None
+
+
+def _whole(run: str) -> sa.Select[Any]:
+    return sa.select(EVENTS).where(EVENTS.c.run == run).order_by(EVENTS.c.sequence)
+
+
+def _told(row: dict[str, Any]) -> tuple[str, str]:
+    """What an event says and when; the other columns only repeat it for those who ask."""
+    return row["at"], row["body"]
 
 
 def open_ledger(store: str | Path, *, create: bool = True) -> SqlLedger:
