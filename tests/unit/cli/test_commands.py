@@ -272,6 +272,19 @@ def test_a_name_that_the_ledger_does_not_know(ledger, words, says):
     assert says in done.stderr
 
 
+def test_the_runs_of_another_ledger_are_taken_over(ledger, tmp_path):
+    here = str(tmp_path / "here")
+    taken = json.loads(run("import", ledger, "--store", here, "--json").stdout)
+    assert set(taken["runs"]) >= {"r-1", "r-2"} and taken["events"] > 2 and taken["known"] == []
+    again = run("import", ledger, "--store", here)
+    assert f"0 runs taken over, {len(taken['runs'])} were here already" in again.stdout
+    shown = [json.loads(run("show", "r-1", "--store", store, "--json").stdout) for store in (ledger, here)]
+    assert shown[0] == shown[1]
+    for words, says in ((["nowhere"], "There is no ledger"), ([here], "is the ledger into which you import")):
+        done = run("import", *words, "--store", here)
+        assert done.exit_code == 2 and says in done.stderr
+
+
 @pytest.mark.parametrize("words", [["show"], ["show", "r-1"], ["report", "r-1"]])
 def test_reading_makes_no_ledger(here, words):
     assert run(*words, "--store", str(here / "typo")).exit_code == 2
