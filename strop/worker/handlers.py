@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -118,7 +119,10 @@ def _open(session: Session, request: Open) -> Done:
 
 
 def _describe(session: Session, request: Describe) -> DescribedReply:
-    return DescribedReply(description=session.reference.description)
+    description = session.reference.description
+    # What the first call had torch import may hold that call's frames, and so its tensors, in cycles.
+    gc.collect()
+    return DescribedReply(description=description)
 
 
 def _load(session: Session, request: Load) -> Loaded:
