@@ -27,8 +27,8 @@ from strop.records.workload import Workload
 from strop.sandbox.wall import ONE_CANDIDATE, LocalWall
 from strop.settings import Settings, read_settings
 from strop.storage.artefacts import Artefacts
-from strop.storage.ledger import SqlLedger, open_ledger
-from strop.storage.places import artefacts_folder
+from strop.storage.ledger import SqlLedger, open_ledger, read_ledger
+from strop.storage.places import WORKLOADS_FOLDER, artefacts_folder
 from strop.targets import SHELF as TARGETS
 from strop.targets._base import TargetKind
 from strop.targets._calibration import calibrate, measure_apart
@@ -82,6 +82,19 @@ def open_house(store: str | None = None, *, create: bool = True) -> Iterator[Hou
     place = store or str(settings.home)
     with open_ledger(place, create=create) as ledger:
         artefacts = Artefacts(artefacts_folder(place, settings.home))
+        yield House(settings=settings, ledger=ledger, artefacts=artefacts, place=ledger.place)
+
+
+@contextmanager
+def visit_house(store: str) -> Iterator[House]:
+    """Somebody else's ledger and artefacts, to be read and never written to.
+
+    Raises:
+        StoreError: there is no ledger, or it cannot be read; the message says what to do.
+    """
+    settings = read_settings()
+    with read_ledger(store) as ledger:
+        artefacts = Artefacts(artefacts_folder(store, settings.home))
         yield House(settings=settings, ledger=ledger, artefacts=artefacts, place=ledger.place)
 
 
@@ -218,7 +231,7 @@ def write_whole(path: Path, data: bytes) -> None:
 def keep_text(house: Home, name: str, text: str) -> Path:
     """A workload's text as a file of its own below the home; the same text is the same file."""
     digest = content_id("p", text).removeprefix("p-")
-    path = house.settings.home / "workloads" / f"{name}-{digest}.py"
+    path = house.settings.home / WORKLOADS_FOLDER / f"{name}-{digest}.py"
     if not path.is_file():
         write_whole(path, text.encode())
     return path

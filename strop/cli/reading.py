@@ -1,4 +1,4 @@
-"""``strop show``, ``strop report`` and ``strop import``: what the ledger remembers."""
+"""``strop show``, ``strop report`` and ``strop import``: what ledgers remember."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from strop.cli.output import answer
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from strop.api.importing import Imported
     from strop.api.reading import Found
     from strop.report.jsons import Json
 
@@ -28,7 +29,12 @@ Runs = Annotated[
     list[str], typer.Argument(help="A run, or enough of its beginning; several make one page.", metavar="RUN")
 ]
 Other = Annotated[
-    str, typer.Argument(help="Another ledger: its folder, file or database URL.", metavar="PLACE", show_default=False)
+    str,
+    typer.Argument(
+        help="The other ledger: a folder, a file or a database URL. It is only read.",
+        metavar="STORE",
+        show_default=False,
+    ),
 ]
 Output = Annotated[
     Path | None,
@@ -40,7 +46,7 @@ def register(app: typer.Typer) -> None:
     """Add this file's commands."""
     app.command()(show)
     app.command()(report)
-    app.command("import")(take_over)
+    app.command("import")(import_)
 
 
 def show(context: typer.Context, name: Id = None, store: options.Store = None, as_json: options.AsJson = False) -> None:
@@ -90,15 +96,37 @@ def report(
     answer(context, as_json, value, Text(f"The report of {', '.join(names)} is in {written}"))
 
 
-def take_over(
-    context: typer.Context, source: Other, store: options.Store = None, as_json: options.AsJson = False
-) -> None:
-    """Take over the runs of another ledger, such as those of another machine; said again, nothing is taken twice."""
+def import_(context: typer.Context, other: Other, store: options.Store = None, as_json: options.AsJson = False) -> None:
+    """Take over the runs of another ledger, to read and score as one what was measured in several places."""
     from rich.text import Text
 
     from strop.api.importing import import_runs
     from strop.report.jsons import SCHEMA
 
-    done = import_runs(source, store)
-    value = {"schema": SCHEMA, "runs": list(done.runs), "events": done.events, "known": list(done.known)}
-    answer(context, as_json, value, Text(f"{len(done.runs)} runs taken over, {len(done.known)} were here already."))
+    done = import_runs(other, store)
+    value = {
+        "schema": SCHEMA,
+        "from": done.there,
+        "into": done.here,
+        "runs_taken": len(done.taken),
+        "events_taken": sum(each.taken for each in done.runs),
+        "runs_held": len(done.runs) - len(done.taken) - len(done.refused),
+        "events_held": sum(each.held for each in done.runs),
+        "files_taken": done.files,
+        "refused": [{"run": each.run, "because": each.because} for each in done.refused],
+    }
+    answer(context, as_json, value, Text(_told(done, value)))
+    raise typer.Exit(done.exit_code)
+
+
+def _told(done: Imported, value: Json) -> str:
+    """The counts as sentences, a line for each run that was refused."""
+    from strop.report.phrases import plural
+
+    taken = f"{plural(value['events_taken'], 'event')} of {plural(value['runs_taken'], 'run')}"
+    held = f"{plural(value['events_held'], 'event')} and {plural(value['runs_held'], 'whole run')} were there already"
+    lines = [f"Taken over from {done.there} into {done.here}: {taken}; {held}."]
+    if done.files:
+        lines.append(f"{plural(done.files, 'workload')} came along as files.")
+    lines += [f"Run {each.run} was not taken: {each.because}" for each in done.refused]
+    return "\n".join(lines)

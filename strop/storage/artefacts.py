@@ -54,18 +54,6 @@ class Artefacts:
             raise StoreError(f"{path} is damaged: its bytes do not match its name. Restore it or delete it.")
         return data
 
-    def take(self, other: Artefacts) -> None:
-        """Keep what another folder holds too.
-
-        Raises:
-            StoreError: no permission or no space, or something there is no longer what was written.
-        """
-        with explained(str(other.folder)):
-            names = [path.name for path in other.folder.rglob("*") if _DIGEST.match(path.name) and path.is_file()]
-        for digest in names:
-            if not self.path(digest).is_file():
-                self.put(other.get(digest))
-
     def path(self, digest: str) -> Path:
         """Where the file with this digest is, or would be."""
         if not _DIGEST.match(digest):

@@ -46,7 +46,22 @@ def sqlite_engine(path: Path) -> sa.Engine:
 
 def peeking_engine(path: Path) -> sa.Engine:
     """Read ``path`` without changing a byte of it, whatever it is."""
-    url = sa.URL.create("sqlite", database=f"file:{quote(str(path))}", query={"mode": "ro", "uri": "true"})
+    return _file_engine(path)
+
+
+def reading_engine(path: Path) -> sa.Engine:
+    """Read ``path`` and leave nothing beside it either, also where one may not write.
+
+    Reading along with a writer takes files beside the database, which a reader that may not write leaves there. Where
+    none are, nobody is writing and all is in the database itself.
+    """
+    if path.with_name(f"{path.name}-wal").exists():
+        return peeking_engine(path)
+    return _file_engine(path, immutable="1")
+
+
+def _file_engine(path: Path, **more: str) -> sa.Engine:
+    url = sa.URL.create("sqlite", database=f"file:{quote(str(path))}", query={"mode": "ro", "uri": "true", **more})
     return sa.create_engine(url, poolclass=NullPool, connect_args={"timeout": BUSY_TIMEOUT_S})
 
 

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 
 from strop.errors import StoreError
 from strop.records.event import Event, Happening
-from strop.storage.engine import peeking_engine, server_engine, sqlite_engine, writing
+from strop.storage.engine import peeking_engine, reading_engine, server_engine, sqlite_engine, writing
 from strop.storage.migrate import bring_up_to_date, no_ledger, refuse_newer, revision_of
 from strop.storage.places import is_url, ledger_file, new_run_id
 from strop.storage.schema import EVENTS, VIEWS, headline
@@ -25,6 +25,29 @@ from strop.wire.codec import CodecError, decode, encode
 
 ATTEMPTS = 20
 """How often an append is tried when another process takes the number first; on SQLite the lock rules that out."""
+
+
+T = TypeVar("T")
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """An event and its very text, which every ledger that holds the event keeps as it is."""
+
+    event: Event
+    body: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Taken:
+    """What became of one run of another ledger: events that were appended, events that were there; or ``because``,
+    which says why nothing of it was taken.
+    """
+
+    run: str
+    taken: int = 0
+    held: int = 0
+    because: str = ""
 
 
 class SqlLedger:
@@ -46,48 +69,57 @@ class SqlLedger:
 
     def _append(self, run: str, what: Happening) -> Event:
         body = encode(what, Happening).decode()
-        columns = dataclasses.asdict(headline(what))
+
+        def write(connection: sa.Connection) -> Event:
+            at = datetime.now(UTC).isoformat(timespec="milliseconds")
+            event = Event(run=run, sequence=self._last(connection, run) + 1, at=at, what=what)
+            connection.execute(EVENTS.insert(), _row(Written(event=event, body=body)))
+            return event
+
+        return self._written(run, write)
+
+    def take(self, run: str, written: Sequence[Written]) -> Taken:
+        """Append what this ledger lacks of a run as another one holds it, all of that or nothing, durably. Where the
+        two hold different events, nothing is appended.
+        """
+        return self._desk.submit(self._take, run, written).result()
+
+    def _take(self, run: str, written: Sequence[Written]) -> Taken:
+        def write(connection: sa.Connection) -> Taken:
+            held = connection.execute(_events_of(run)).all()
+            for here, there in zip(held, written, strict=False):
+                if (here.sequence, here.at, here.body) != (there.event.sequence, there.event.at, there.body):
+                    because = f"event {here.sequence} of {run} is another one in {self.place}: two runs have this id."
+                    return Taken(run=run, because=because)
+            lacking = [_row(each) for each in written[len(held) :]]
+            if lacking:
+                connection.execute(EVENTS.insert(), lacking)
+            return Taken(run=run, taken=len(lacking), held=len(written) - len(lacking))
+
+        return self._written(run, write)
+
+    def _written(self, run: str, write: Callable[[sa.Connection], T]) -> T:
+        """What ``write`` gives, once its transaction is on the disk."""
         with explained(self.place):
             for attempt in range(ATTEMPTS):
-                at = datetime.now(UTC).isoformat(timespec="milliseconds")
                 try:
                     with writing(self.engine).begin() as connection:
-                        sequence = self._last(connection, run) + 1
-                        row = {"run": run, "sequence": sequence, "at": at, "kind": what.event, "body": body, **columns}
-                        connection.execute(EVENTS.insert(), row)
+                        done = write(connection)
                 except IntegrityError:
                     time.sleep(0.002 * 2 ** min(attempt, 6))
                     continue
-                return Event(run=run, sequence=sequence, at=at, what=what)
+                return done
         raise StoreError(f"Another process keeps writing to run {run} in {self.place}. End it, or start a new run.")
-
-    def take(self, run: str, other: SqlLedger) -> int:
-        """Append what another ledger holds of a run and this one lacks, as it is there: all of it or nothing. The
-        number of events is returned.
-
-        Raises:
-            StoreError: the two tell different stories of that run.
-        """
-        theirs = [dict(row._mapping) for row in other._rows(_whole(run))]
-        return self._desk.submit(self._take, run, theirs, other.place).result()
-
-    def _take(self, run: str, theirs: list[dict[str, Any]], place: str) -> int:
-        with explained(self.place), writing(self.engine).begin() as connection:
-            mine = [dict(row._mapping) for row in connection.execute(_whole(run))]
-            if any(_told(one) != _told(other) for one, other in zip(mine, theirs, strict=False)):
-                raise StoreError(
-                    f"Run {run} is another one in {place} than in {self.place}, so it is not taken over: "
-                    "keep the two ledgers apart."
-                )
-            for row in theirs[len(mine) :]:
-                connection.execute(EVENTS.insert(), row)
-        return max(0, len(theirs) - len(mine))
 
     def events(self, run: str) -> Iterator[Event]:
         """All events of a run in order; none for a run that is not there."""
-        wanted = sa.select(EVENTS.c.sequence, EVENTS.c.at, EVENTS.c.body).where(EVENTS.c.run == run)
-        for row in self._rows(wanted.order_by(EVENTS.c.sequence)):
-            yield Event(run=run, sequence=row.sequence, at=row.at, what=self._read(row.body, run, row.sequence))
+        return (each.event for each in self.written(run))
+
+    def written(self, run: str) -> Iterator[Written]:
+        """The same with their texts, for a ledger that takes them over."""
+        for row in self._rows(_events_of(run)):
+            what = self._read(row.body, run, row.sequence)
+            yield Written(event=Event(run=run, sequence=row.sequence, at=row.at, what=what), body=row.body)
 
     def runs(self) -> Sequence[str]:
         """Run ids, newest first."""
@@ -149,13 +181,16 @@ class SqlLedger:
             ) from None
 
 
-def _whole(run: str) -> sa.Select[Any]:
-    return sa.select(EVENTS).where(EVENTS.c.run == run).order_by(EVENTS.c.sequence)
+def _events_of(run: str) -> sa.Executable:
+    wanted = sa.select(EVENTS.c.sequence, EVENTS.c.at, EVENTS.c.body).where(EVENTS.c.run == run)
+    return wanted.order_by(EVENTS.c.sequence)
 
 
-def _told(row: dict[str, Any]) -> tuple[str, str]:
-    """What an event says and when; the other columns only repeat it for those who ask."""
-    return row["at"], row["body"]
+def _row(written: Written) -> dict[str, object]:
+    """An event as the table holds it."""
+    event = written.event
+    named = {"run": event.run, "sequence": event.sequence, "at": event.at, "kind": event.what.event}
+    return {**named, "body": written.body, **dataclasses.asdict(headline(event.what))}
 
 
 def open_ledger(store: str | Path, *, create: bool = True) -> SqlLedger:
@@ -164,26 +199,59 @@ def open_ledger(store: str | Path, *, create: bool = True) -> SqlLedger:
     Raises:
         StoreError: a newer schema, no permission or space, something else than a ledger, or nothing and not ``create``.
     """
-    text = str(store)
-    if is_url(text) and not text.startswith("sqlite"):
-        engine = server_engine(text)
-        place = engine.url.render_as_string(hide_password=True)
-    else:
-        wanted = _path_of(text) if is_url(text) else store
-        with explained(str(wanted)):
-            path = ledger_file(wanted)
-        place = str(path)
-        with explained(place):
+    path = _file_of(store)
+    if path is not None:
+        with explained(str(path)):
             _prepare_file(path, create)
-        engine = sqlite_engine(path)
-    ledger = SqlLedger(engine, place)
+    ledger = _ledger(store, path, sqlite_engine)
     try:
-        with explained(place):
-            bring_up_to_date(engine, place, create=create)
+        with explained(ledger.place):
+            bring_up_to_date(ledger.engine, ledger.place, create=create)
     except StoreError:
         ledger.close()
         raise
     return ledger
+
+
+def read_ledger(store: str | Path) -> SqlLedger:
+    """Open the ledger at a folder, a file or a database URL for reading alone: it is neither made nor upgraded.
+
+    Raises:
+        StoreError: a newer schema, no permission, something else than a ledger, or nothing.
+    """
+    path = _file_of(store)
+    if path is not None:
+        with explained(str(path)):
+            if not path.is_file():
+                raise no_ledger(str(path))
+    ledger = _ledger(store, path, reading_engine)
+    try:
+        with explained(ledger.place), ledger.engine.connect() as connection:
+            found = revision_of(connection, ledger.place)
+        if found is None:
+            raise no_ledger(ledger.place)
+        refuse_newer(found, ledger.place)
+    except StoreError:
+        ledger.close()
+        raise
+    return ledger
+
+
+def _ledger(store: str | Path, path: Path | None, engine_of: Callable[[Path], sa.Engine]) -> SqlLedger:
+    if path is not None:
+        return SqlLedger(engine_of(path), str(path))
+    engine = server_engine(str(store))
+    return SqlLedger(engine, engine.url.render_as_string(hide_password=True))
+
+
+def _file_of(store: str | Path) -> Path | None:
+    """The ledger's file; None for a database on a server."""
+    text = str(store)
+    if is_url(text) and not text.startswith("sqlite"):
+        return None
+    wanted = _path_of(text) if is_url(text) else store
+    with explained(str(wanted)):
+        return ledger_file(wanted)
 
 
 def _path_of(url: str) -> str:

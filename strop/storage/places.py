@@ -11,6 +11,7 @@ from strop.settings import at_home
 
 LEDGER_FILE = "ledger.sqlite"
 ARTEFACTS_FOLDER = "artefacts"
+WORKLOADS_FOLDER = "workloads"
 _FILE_ENDINGS = (".sqlite", ".sqlite3", ".db")
 
 
@@ -32,6 +33,13 @@ def artefacts_folder(store: str | Path, home: Path) -> Path:
     if is_url(str(store)):
         return home / ARTEFACTS_FOLDER
     return ledger_file(store).parent / ARTEFACTS_FOLDER
+
+
+def workloads_folder(store: str | Path, home: Path) -> Path:
+    """Where the texts of a suite's workloads lie when ``store`` is somebody's home; a server has none of its own."""
+    if is_url(str(store)):
+        return home / WORKLOADS_FOLDER
+    return ledger_file(store).parent / WORKLOADS_FOLDER
 
 
 def new_run_id(now: datetime | None = None, mark: str | None = None) -> str:

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from strop import __version__
 from strop.cli.benching import repeatable
 from strop.cli.main import app
-from strop.records.event import RunEnded
+from strop.records.event import Noted, RunEnded
 from strop.storage.ledger import open_ledger
 from tests.unit.report import stories
 
@@ -74,6 +74,7 @@ def test_help_lists_every_command():
         "profile",
         "show",
         "report",
+        "import",
         "catalogue",
         "targets",
         "checks",
@@ -136,6 +137,8 @@ BAD = [
     (["show", "--store", "typo"], "There is no ledger at"),
     (["show", "r-1", "--store", "typo.sqlite"], "There is no ledger at"),
     (["report", "r-1", "--store", "typo"], "Run strop optimize first, or name another place with --store"),
+    (["import", "typo"], "There is no ledger at"),
+    (["import", "work.py"], "file of another kind"),
     (["show", "--store", "~nobody-here/x"], "'~nobody-here' is nobody's home here"),
     (["optimize", "work.py", "--store", "~nobody-here/x"], "--store is '~nobody-here/x'"),
     (["verify", "work.py", "channels_last", "--store", "x"], "No such option"),
@@ -272,19 +275,6 @@ def test_a_name_that_the_ledger_does_not_know(ledger, words, says):
     assert says in done.stderr
 
 
-def test_the_runs_of_another_ledger_are_taken_over(ledger, tmp_path):
-    here = str(tmp_path / "here")
-    taken = json.loads(run("import", ledger, "--store", here, "--json").stdout)
-    assert set(taken["runs"]) >= {"r-1", "r-2"} and taken["events"] > 2 and taken["known"] == []
-    again = run("import", ledger, "--store", here)
-    assert f"0 runs taken over, {len(taken['runs'])} were here already" in again.stdout
-    shown = [json.loads(run("show", "r-1", "--store", store, "--json").stdout) for store in (ledger, here)]
-    assert shown[0] == shown[1]
-    for words, says in ((["nowhere"], "There is no ledger"), ([here], "is the ledger into which you import")):
-        done = run("import", *words, "--store", here)
-        assert done.exit_code == 2 and says in done.stderr
-
-
 @pytest.mark.parametrize("words", [["show"], ["show", "r-1"], ["report", "r-1"]])
 def test_reading_makes_no_ledger(here, words):
     assert run(*words, "--store", str(here / "typo")).exit_code == 2
@@ -319,6 +309,24 @@ def test_what_is_said_again_must_fit_the_run(ledger, here, words, says):
     done = run("optimize", *words, "--resume", "r-2", "--store", ledger)
     assert done.exit_code == 2
     assert says in done.stderr
+
+
+def test_import_takes_over_what_is_lacking(ledger, tmp_path):
+    words = ["import", ledger, "--store", str(tmp_path / "new")]
+    first, again = (json.loads(run(*words, "--json").stdout) for _ in range(2))
+    assert (first["runs_taken"], first["runs_held"], first["events_held"], first["refused"]) == (3, 0, 0, [])
+    assert (again["runs_taken"], again["runs_held"], again["events_held"]) == (0, 3, first["events_taken"])
+    assert (first["from"], first["into"]) == (f"{ledger}/ledger.sqlite", f"{tmp_path}/new/ledger.sqlite")
+    there, here = (run("show", "--json", "--store", place).stdout for place in (ledger, words[-1]))
+    assert there == here
+    for place, text in ((ledger, "here"), (words[-1], "there")):
+        with open_ledger(place) as book:
+            book.append("r-3", Noted(text=text))
+    done = run(*words)
+    assert done.exit_code == 2
+    assert "0 events of 0 runs" in done.stdout
+    assert "Run r-3 was not taken: event" in done.stdout
+    assert json.loads(run(*words, "--json").stdout)["refused"][0]["run"] == "r-3"
 
 
 def test_report_into_a_folder_that_cannot_be_made(ledger, tmp_path):

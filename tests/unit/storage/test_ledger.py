@@ -56,23 +56,6 @@ def test_events_come_back_as_they_went_in(tmp_path):
     assert [event.sequence for event in read] == list(range(1, 9))
 
 
-def test_a_run_is_taken_over_as_it_is_and_never_twice(tmp_path):
-    with open_ledger(tmp_path / "there") as there, open_ledger(tmp_path / "here") as here:
-        for text in "abc":
-            there.append("r-1", Noted(text=text))
-        assert here.take("r-1", there) == 3
-        assert list(here.events("r-1")) == list(there.events("r-1"))
-        there.append("r-1", Noted(text="d"))
-        assert here.take("r-1", there) == 1 and there.take("r-1", here) == 0
-        assert here.take("r-1", there) == 0 and texts(here, "r-1") == list("abcd")
-        here.append("r-1", Noted(text="e"))
-        there.append("r-1", Noted(text="f"))
-        for one, other in ((here, there), (there, here)):
-            with pytest.raises(StoreError, match=r"Run r-1 is another one in .*keep the two ledgers apart"):
-                one.take("r-1", other)
-        assert texts(here, "r-1") == list("abcde") and texts(there, "r-1") == list("abcdf")
-
-
 def test_runs_are_apart_and_newest_first(tmp_path):
     with open_ledger(tmp_path) as ledger:
         ledger.append("r-2", Noted(text="older"))

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 from strop.errors import StoreError
-from strop.storage.places import artefacts_folder, ledger_file, new_run_id
+from strop.storage.places import artefacts_folder, ledger_file, new_run_id, workloads_folder
 
 
 def test_a_store_is_a_folder_or_a_file(tmp_path):
@@ -22,6 +22,8 @@ def test_a_store_is_a_folder_or_a_file(tmp_path):
 def test_artefacts_lie_beside_the_ledger_or_at_home(tmp_path):
     assert artefacts_folder(tmp_path / "x.db", tmp_path / "home") == tmp_path / "artefacts"
     assert artefacts_folder("postgresql://h/d", tmp_path / "home") == tmp_path / "home" / "artefacts"
+    assert workloads_folder(tmp_path / "x.db", tmp_path / "home") == tmp_path / "workloads"
+    assert workloads_folder("postgresql://h/d", tmp_path / "home") == tmp_path / "home" / "workloads"
 
 
 def test_run_ids_say_when_in_utc_and_sort():
