@@ -184,8 +184,10 @@ def _beside(func: Any, args: Sequence[Any], length: int) -> Beside:
     if name in _ADDITIONS:
         # An in-place operator may have been given something that broadcasts to its result, never the other way round.
         operands = [each for each in args[:2] if isinstance(each, torch.Tensor)]
-        is_real = not any(isinstance(each, complex) or torch.is_complex(torch.as_tensor(each)) for each in args[:2])
-        return lambda values: operands if is_real else ()
+        if any(isinstance(each, complex) for each in args[:2]) or any(each.is_complex() for each in operands):
+            return lambda values: ()
+        # They may be booleans, or single numbers on the host beside a result on a device.
+        return lambda values: [each.to(values) for each in operands]
     if torch.Tag.pointwise in func.tags or name in _MULTIPLICATIVE:
         return lambda values: ()
     least = _least_size(name, args, length)

@@ -114,7 +114,7 @@ def test_what_rounds_nowhere_is_not_moved(tmp_path, expression):
 
 
 ROUNDED = ["x * 1.1", "x.exp()", "F.softmax(x, -1)", "F.layer_norm(x, (64,))", "x @ x.t()", "x.cumsum(0)", "x.mean(0)"]
-ROUNDED += ["(torch.complex(x, x * 1.1) + x * 1.1).real"]
+ROUNDED += ["(torch.complex(x, x * 1.1) + x * 1.1).real", "x * 1.1 + (x > 0)", "x * 2.0**63 + 2**63"]
 
 
 @pytest.mark.parametrize("expression", ROUNDED)
