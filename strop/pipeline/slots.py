@@ -108,7 +108,7 @@ class Supply:
         kind = leaf.domain.kind if leaf.domain else DomainKind.REAL if leaf.tensor.dtype.is_floating else None
         if one.numel() < 2 or kind not in (*_ROLLABLE, *_MIXABLE):
             return one
-        if kind in _ROLLABLE:
+        if kind in _ROLLABLE or not leaf.tensor.dtype.is_floating:
             return _rolled(one, blend.rolls[0])
         if kind is not DomainKind.DISTRIBUTION:
             one, other = _rolled(one, blend.rolls[0]), _rolled(other, blend.rolls[1])

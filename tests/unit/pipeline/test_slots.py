@@ -127,6 +127,13 @@ def test_rounding_carries_nothing_out_of_its_domain(dtype, kind, values):
         assert low <= float(one["x"].min()) <= float(one["x"].max()) <= high
 
 
+@pytest.mark.parametrize("dtype", [DType.INT64, DType.BOOL])
+def test_integers_do_not_mix_whatever_is_declared(dtype):
+    draws = [{"x": torch.arange(50).to(torch_dtype(dtype))}, {"x": torch.arange(50).flip(0).to(torch_dtype(dtype))}]
+    for one in Supply(draws, (leaf_of("x", dtype, DomainKind.REAL),)).round(3):
+        assert one["x"].dtype is torch_dtype(dtype) and in_order(one["x"]) == in_order(draws[0]["x"])
+
+
 def test_contents_are_the_same_however_often_they_are_asked_for():
     leaves = (leaf_of("x", DType.FLOAT32), leaf_of("p", DType.FLOAT32, DomainKind.DISTRIBUTION, (10, 5)))
     draws = [{"x": drawn(seed), "p": torch.softmax(drawn(seed, shape=(10, 5)), -1)} for seed in range(4)]
