@@ -32,7 +32,7 @@ from strop.worker.operators import OpClass, classify, decomposition, is_windowed
 from strop.worker.spy import arguments, draws_random_numbers
 
 Beside = Callable[[torch.Tensor], Sequence[torch.Tensor]]
-"""For a result, all of it finite: what counts beside its own size, where that is larger, broadcasting to the result."""
+"""For a result: what counts beside its own size, where that is larger, broadcasting to the result."""
 
 _GROWTH = 0.5
 _LEAST_ERROR = 0.5
@@ -120,7 +120,7 @@ class Rounding(Widening):
         values = torch.view_as_real(tensor) if tensor.is_complex() else tensor
         if not values.numel():
             return
-        salt, others = self._random.getrandbits(62), beside(_finite(values))
+        salt, others = self._random.getrandbits(62), beside(values)
         for part, *sizes in _parts(values, *others):
             finite = _finite(part)
             size = finite.abs()
@@ -135,8 +135,10 @@ class Rounding(Widening):
 
 def _finite(values: torch.Tensor) -> torch.Tensor:
     """The same tensor where nothing has to be replaced: results may fill half the memory."""
-    finite = torch.isfinite(values)
-    return values if bool(finite.all()) else torch.where(finite, values, 0.0)
+    # The ends tell it, and take no memory to find.
+    if all(math.isfinite(end) for end in values.aminmax()):
+        return values
+    return torch.where(torch.isfinite(values), values, 0.0)
 
 
 def _parts(values: torch.Tensor, *others: torch.Tensor) -> Iterator[tuple[torch.Tensor, ...]]:
@@ -192,7 +194,7 @@ def _beside(func: Any, args: Sequence[Any], length: int) -> Beside:
         return lambda values: ()
     least = _least_size(name, args, length)
     wide = classify(func) is not OpClass.MATMUL
-    return lambda values: [*_row_sizes(values, wide=wide), *([values.new_tensor(least)] if least > 0 else [])]
+    return lambda values: [*_row_sizes(_finite(values), wide=wide), *([values.new_tensor(least)] if least > 0 else [])]
 
 
 def _row_sizes(values: torch.Tensor, *, wide: bool) -> Sequence[torch.Tensor]:
@@ -201,7 +203,8 @@ def _row_sizes(values: torch.Tensor, *, wide: bool) -> Sequence[torch.Tensor]:
     A row is what shares the left factor of a matrix product; with ``wide`` it is a whole sample, because neighbours
     in an image can all cancel alike.
     """
-    if bool((values >= 0).all()) or bool((values <= 0).all()):
+    low, high = values.aminmax()
+    if low >= 0 or high <= 0:
         return ()
     axes = tuple(range(1, values.dim())) if wide else (-1,)
     whole = values.dim() == 0 or math.prod(values.shape[axis] for axis in axes) == 1
