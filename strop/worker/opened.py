@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -34,16 +34,17 @@ class Opened:
     construct_seed: int
     brought: Brought
     shape: CallShape
+    kept: list[Tensors] = field(default_factory=list[Tensors])
 
-    @cached_property
+    @property
     def sample(self) -> Tensors:
         """The tensors that fix the shapes of all inputs."""
-        return first_sample(self.brought, self.workload.device)[1]
+        return self.kept[0] if self.kept else first_sample(self.brought, self.workload.device)[1]
 
     def let_go(self) -> None:
-        """Forget the sample where it is large: once arenas are lent it is seldom needed, and it can be drawn again."""
-        if sum(tensor.nbytes for tensor in vars(self).get("sample", {}).values()) > LARGE_BYTES:
-            del vars(self)["sample"]
+        """Keep the sample no longer where it is large: once arenas are lent it is seldom needed, and is drawn again."""
+        if sum(tensor.nbytes for sample in self.kept for tensor in sample.values()) > LARGE_BYTES:
+            self.kept.clear()
 
     @property
     def mode(self) -> Mode:
@@ -94,10 +95,14 @@ class Opened:
 def open_workload(workload: Workload, contract: Contract, construct_seed: int, brought: Brought) -> Opened:
     """Take the first sample and settle the structure of calls."""
     shape, sample, _ = first_sample(brought, workload.device)
-    opened = Opened(workload=workload, contract=contract, construct_seed=construct_seed, brought=brought, shape=shape)
-    # It was just drawn: it need not be drawn a second time.
-    vars(opened)["sample"] = sample
-    return opened
+    return Opened(
+        workload=workload,
+        contract=contract,
+        construct_seed=construct_seed,
+        brought=brought,
+        shape=shape,
+        kept=[sample],
+    )
 
 
 def private(tensor: torch.Tensor) -> torch.Tensor:
