@@ -37,7 +37,8 @@ Beside = Callable[[torch.Tensor], Sequence[torch.Tensor]]
 _GROWTH = 0.5
 _LEAST_ERROR = 0.5
 _WINOGRAD = 3.0
-PART_ELEMENTS = 1 << 26
+PART_ON_HOST = 1 << 17
+PART_ON_DEVICE = 1 << 24
 _ACCUMULATED = 2.0**-24
 _OPERANDS = 2.0
 """For operands that the contract narrows: both are rounded before the product and its result once more after it, and
@@ -142,12 +143,15 @@ def _finite(values: torch.Tensor) -> torch.Tensor:
 
 
 def _parts(values: torch.Tensor, *others: torch.Tensor) -> Iterator[tuple[torch.Tensor, ...]]:
-    """Views of equal parts of all, along the longest axis: what is computed from a part takes many times its size."""
-    count = max(1, values.numel() // PART_ELEMENTS)
+    """Views of about equal parts of all: what is computed from a part takes many times its size, and on the host it
+    stays in the cache.
+    """
+    count = max(1, values.numel() // (PART_ON_HOST if values.device.type == "cpu" else PART_ON_DEVICE))
     spread = [values, *(other.broadcast_to(values.shape) for other in others)]
     if count == 1:
         return iter([tuple(spread)])
-    axis = max(range(values.dim()), key=values.size)
+    # The outermost axis that is long enough, so that a part lies together.
+    axis = max(range(values.dim()), key=lambda each: (min(values.size(each), count), values.stride(each)))
     return zip(*(each.chunk(count, axis) for each in spread), strict=True)
 
 

@@ -167,7 +167,7 @@ def test_large_results_are_moved_in_parts_by_the_same(monkeypatch, shape):
         in_parts = whole.clone(memory_format=torch.preserve_format)
         Rounding(CONTRACTS["fp32"], torch.float32, 1).move(whole, 1e-3)
         with monkeypatch.context() as patch:
-            patch.setattr("strop.worker.rounding.PART_ELEMENTS", 8)
+            patch.setattr("strop.worker.rounding.PART_ON_HOST", 8)
             Rounding(CONTRACTS["fp32"], torch.float32, 1).move(in_parts, 1e-3)
         assert torch.equal(in_parts, whole)
 
