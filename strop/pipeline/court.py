@@ -186,7 +186,9 @@ class Court:
         return [threads.submit(self.loaded, stack, role, form) for role, form in wanted]
 
     def has_room_for(self, children: int) -> bool:
-        """True when so many loaded children, each with what it is lent, take no more than a part of the memory."""
+        """True when so many loaded children, each with as many slots as any is lent off the clock, take no more than a
+        part of the memory.
+        """
         given, made = given_layout(self.description, SLOTS), made_layout(self.description, SLOTS, wide=False)
         lent_bytes = given.total_bytes + made.total_bytes
         # Until that is seen, a child is taken to hold as much again as it is lent.

@@ -38,8 +38,8 @@ _REDUCTIONS = (
 _FEW_ROWS, _VERY_FEW_ROWS = 16, 8
 _LONG_ROW, _VERY_LONG_ROW = 1 << 15, 1 << 21
 _SHARE = 0.02
-"""No roofline knows what an option wins; a fiftieth of the graph's floor only places it behind what is known to win
-more: less than that is seldom told from noise.
+"""No roofline knows what an option wins, and nobody measured it: a fiftieth of the graph's floor only places it behind
+what is known to win more.
 """
 
 

@@ -38,6 +38,7 @@ _GROWTH = 0.5
 _LEAST_ERROR = 0.5
 _WINOGRAD = 3.0
 PART_ON_HOST = 1 << 17
+"""Elements that are worked on together: a megabyte of double precision stays in a cache."""
 PART_ON_DEVICE = 1 << 24
 _ACCUMULATED = 2.0**-24
 _OPERANDS = 2.0

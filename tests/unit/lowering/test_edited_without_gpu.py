@@ -13,6 +13,7 @@ from strop.lowering.recipes import RecipeRewrite
 from strop.records.recipe import Recipe, parse_recipe
 from strop.transforms._kernel_text import fixed_launch, read_kernel
 from strop.transforms._launches import launches
+from strop.transforms.separable_max_pool import PARTS
 from tests.unit.lowering.generated import (
     Pointwise,
     RowSums,
@@ -304,3 +305,12 @@ def test_a_torch_that_was_not_tried_is_refused(monkeypatch):
     monkeypatch.setattr(torch_shims, "torch_version", lambda: (9, 0))
     with pytest.raises(NotSupported, match="retune a generated kernel are refused"):
         with_edits(Pointwise, [(4096, 512)], retune(kernel, xblock=512))
+
+
+def test_a_pool_in_parts_needs_memory_for_one_part_between_its_passes():
+    recipe = parse_recipe("separable_max_pool{form=parts}")
+    found = lowered(lambda: nn.MaxPool2d(4, 1, 1), [(8, 16, 512, 512)], RecipeRewrite(recipe, WITHOUT_CPP))
+    (graph,) = found.graphs
+    assert graph.wrapper.count("= empty_strided_cuda(") == 2, "what lies between the passes, and the result"
+    assert graph.wrapper.count("# reuse") == PARTS - 1
+    assert graph.wrapper.count("# alias") == PARTS
