@@ -87,8 +87,8 @@ class ChildPort(Protocol):
         ...
 
     def stopped(self) -> Tensors:
-        """What the last ``time_calls`` found in its slot as its clock stopped: what is graded. The next call of
-        ``time_calls`` overwrites it.
+        """What the last ``time_calls`` found in its slot as its clock stopped: what is graded. It is the caller's
+        own, and can be asked for once.
         """
         ...
 

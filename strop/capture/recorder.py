@@ -77,7 +77,7 @@ def capture(
     with _undisturbed(recorder), graph_breaks() as breaks, own_errors(), torch.no_grad():
         captured.result = compiled(*args, **(kwargs or {}))
     captured.breaks = breaks
-    captured.modules = recorder.modules
+    captured.modules = recorder.taken()
     if not captured.modules:
         raise NotSupported(_nothing_captured(breaks))
     return captured
@@ -125,6 +125,12 @@ class _Recorder:
         kept = [value.clone() if slot.mutated else value for slot, value in zip(seen, given, strict=True)]
         self._undo += [(value, copy) for value, copy in zip(given, kept, strict=True) if value is not copy]
         return tuple(kept)
+
+    def taken(self) -> list[CapturedModule]:
+        """What was recorded, which is not kept here: Dynamo's cache keeps the recorder for ever."""
+        taken, self.modules = self.modules, []
+        self._undo.clear()
+        return taken
 
     def restore(self) -> None:
         """Put back what the graphs wrote to; the last first, since a later graph may have seen an earlier write."""

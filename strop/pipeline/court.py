@@ -6,9 +6,8 @@ Seeds are drawn here, when a case is first asked for, and never leave this proce
 
 from __future__ import annotations
 
-import math
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field, replace
@@ -18,7 +17,7 @@ import torch
 
 from strop.errors import BadWorkload
 from strop.pipeline.blame import owned, trusted
-from strop.pipeline.gold import Gold, Remembered, bytes_of, limit_bytes, waiting_bytes
+from strop.pipeline.gold import Gold, Remembered, bytes_of, finite, limit_bytes, waiting_bytes
 from strop.pipeline.layouts import given_layout, made_layout
 from strop.ports import ChildPort, WallPort
 from strop.records.candidate import CompiledForm, Form, NullForm
@@ -45,11 +44,13 @@ from strop.wire.messages import (
     Ran,
     Run,
 )
-from strop.wire.tensors import Tensors, copied, real
+from strop.wire.tensors import Tensors, copied
 
 REDRAWS = 6
 SLOTS = 2
 """A run of a candidate needs its own slot and one with other contents."""
+CHILDREN_OF_A_COURT = 4
+"""Besides the reference and what is lent to it: baseline, null worker, a candidate, and one that is on its way."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,6 +101,7 @@ class Court:
     _samples: Remembered[list[Tensors]] = field(init=False)
     _parameters: dict[int, Tensors] = field(default_factory=dict[int, Tensors])
     _other: Tensors | None = None
+    _other_seed: int = field(default_factory=lambda: secrets.randbits(31))
     _delivered: dict[int, int] = field(default_factory=dict[int, int])
 
     def __post_init__(self) -> None:
@@ -210,6 +212,18 @@ class Court:
         self._samples.clear()
         self.baseline_mode = mode
 
+    def step_down(self) -> None:
+        """Lend the court's own children one slot each after they were on the clock, where the slots of a clock would
+        leave no room for the next candidate.
+        """
+        if self.has_room_for(CHILDREN_OF_A_COURT):
+            return
+        for opened in (self._baseline, self._null):
+            child = opened.result() if opened is not None else None
+            if child is not None and child.made.layout.slots > 1:
+                with owned(child):
+                    self.map(child, 1)
+
     def keep(self, children: ExitStack) -> None:
         """End these children together with the court."""
         self._stack.callback(children.close)
@@ -267,22 +281,25 @@ class Court:
     @property
     def other_inputs(self) -> Tensors:
         """Inputs that belong to no case: what lies in the slot beside the one that is judged."""
-        if self._other is None:
-            with trusted("The workload's inputs could not be drawn"):
-                self._other = self.draw_inputs(Distribution.OWN)
-        return self._other
+        if self._other is not None:
+            return self._other
+        with trusted("The workload's inputs could not be drawn"):
+            drawn = self.draw_inputs(Distribution.OWN, self._other_seed)
+        if bytes_of(drawn) <= limit_bytes(self.target):
+            self._other = drawn
+        return drawn
 
     def draw_inputs(self, distribution: Distribution, seed: int | None = None) -> Tensors:
         """Inputs from the reference child; fresh ones unless it is said which."""
         drawn = secrets.randbits(31) if seed is None else seed
-        self.reference.ask(DrawInputs(slot=0, seed=drawn, distribution=distribution), Done, self.timeouts.gold_s)
+        self._ask_reference(DrawInputs(slot=0, seed=drawn, distribution=distribution))
         return copied(self.reference.given.views(0))
 
     def expect(self, inputs: Tensors, draw: int) -> Tensors:
         """The workload's results in double precision."""
         self.deliver(self.reference, draw)
         self.reference.given.write(0, inputs)
-        self.reference.ask(Expect(slot=0), Done, self.timeouts.gold_s)
+        self._ask_reference(Expect(slot=0))
         return snapshot_of(self.reference, 0)
 
     def perturb(self, inputs: Tensors, draw: int) -> Tensors:
@@ -291,8 +308,13 @@ class Court:
         """
         self.deliver(self.reference, draw)
         self.reference.given.write(0, inputs)
-        self.reference.ask(Perturb(slot=0, seed=secrets.randbits(31)), Done, self.timeouts.gold_s)
+        self._ask_reference(Perturb(slot=0, seed=secrets.randbits(31)))
         return self.reference.made.views(0)
+
+    def _ask_reference(self, request: DrawInputs | Expect | Perturb) -> None:
+        """Double precision takes twice the memory of everybody else: what this side no longer needs is for it."""
+        give_back_unused(self.workload.device)
+        self.reference.ask(request, Done, self.timeouts.gold_s)
 
     def gold(self, case: Case) -> Gold:
         """The case's inputs and answers; the same secret draw for every candidate of this court."""
@@ -376,10 +398,3 @@ def snapshot_of(child: ChildPort, slot: int) -> Tensors:
     hundreds of slots.
     """
     return copied(child.made.views(slot))
-
-
-def finite(tensors: Mapping[str, torch.Tensor]) -> bool:
-    """True when no floating value is NaN or Inf."""
-    inexact = [real(each) for each in tensors.values() if each.is_floating_point() or each.is_complex()]
-    # The ends tell it, and take no memory to find.
-    return all(math.isfinite(end) for each in inexact if each.numel() for end in each.aminmax())

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections import OrderedDict
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -14,7 +15,7 @@ from strop.errors import WorkloadInconclusive
 from strop.records.evidence import Case
 from strop.records.target import Target
 from strop.records.tensor import HOST
-from strop.wire.tensors import Tensors
+from strop.wire.tensors import Tensors, real
 
 Thing = TypeVar("Thing")
 
@@ -55,6 +56,13 @@ class Gold:
 def bytes_of(tensors: Tensors) -> int:
     """Memory that tensors take."""
     return sum(tensor.numel() * tensor.element_size() for tensor in tensors.values())
+
+
+def finite(tensors: Mapping[str, torch.Tensor]) -> bool:
+    """True when no floating value is NaN or Inf."""
+    inexact = [real(each) for each in tensors.values() if each.is_floating_point() or each.is_complex()]
+    # The ends tell it, and take no memory to find.
+    return all(math.isfinite(end) for each in inexact if each.numel() for end in each.aminmax())
 
 
 def limit_bytes(target: Target) -> int:

@@ -69,6 +69,7 @@ def _judge_once(
     court: Court, candidate: Candidate, rules: Rules, conditions: Conditions, floor: Floor, depth: Depth
 ) -> tuple[Judgement, bool]:
     comparison = None
+    court.step_down()
     with ExitStack() as stack:
         child = stack.enter_context(court.wall.child(role_of(candidate)))
         lanes = _Pairs(court=court, candidate=candidate, first=child, processes=depth.processes, stack=stack)

@@ -5,7 +5,6 @@ own version counts as what cannot be launched: a sieve before the referee, who d
 
 from __future__ import annotations
 
-import itertools
 import logging
 import time
 from collections.abc import Iterable, Sequence
@@ -16,18 +15,22 @@ from strop.errors import ChildFault, WorkloadInconclusive
 from strop.pipeline.court import Court
 from strop.ports import ChildPort
 from strop.records.candidate import CompiledForm
+from strop.records.ids import content_id
 from strop.records.opportunity import Proposal
 from strop.records.profile import KernelProfile
 from strop.records.recipe import Scalar, Step
+from strop.searches._tuning import Tuner
 from strop.wire.messages import AskLaunches, ChildRole, LaunchesReply, LaunchTime
 
 LOG = logging.getLogger("strop.pipeline")
 
 HASH = "hash"
-MOST_LAUNCHES = 24
-"""Per proposal at first; they are compiled on all processors, and each is launched a dozen times."""
-DESCENTS = 5
-"""How often the neighbours of what is fastest so far are tried after that."""
+MOST_LAUNCHES = 60
+"""Per proposal; a launch is made a dozen times."""
+FIRST_LAUNCHES = 12
+"""Those that the estimate likes best; from what they take Optuna's sampler learns where to look."""
+LAUNCHES_AT_ONCE = 12
+"""They are compiled side by side, on all processors."""
 LIMIT_S = 30.0
 SHARE_OF_BUDGET = 0.25
 
@@ -43,13 +46,21 @@ def measured(
     """
     open_ones = [each for each in proposals if each.parameters and each.step.argument(HASH, "")]
     times = _Times(court, left_s=min(LIMIT_S, SHARE_OF_BUDGET * budget_s))
-    if open_ones:
-        with ExitStack() as stack:
-            times.learn(stack, [step for each in open_ones for step in variants(each)])
-            for _ in range(DESCENTS):
-                times.learn(stack, [step for each in open_ones for step in _around(each, times)])
+    tuners = [_tuner(each) for each in open_ones]
+    with ExitStack() as stack:
+        while asked := [(each, step) for each in tuners if not each.is_hopeless for step in each.ask(LAUNCHES_AT_ONCE)]:
+            times.learn(stack, [step for _, step in asked])
+            for tuner, step in asked:
+                tuner.tell(step, times.speedup(step))
+            if times.left_s <= 0:
+                break
     left = [each for each in proposals if each not in open_ones or not times.failed(each)]
     return tuple(_settled(each, times, kernels) if each in open_ones else each for each in left)
+
+
+def _tuner(proposal: Proposal) -> Tuner:
+    seed = int(content_id("t", str(proposal.step))[2:10], 16)
+    return Tuner(proposal.step, proposal.parameters, seed, trials=MOST_LAUNCHES, startup=FIRST_LAUNCHES)
 
 
 @dataclass(slots=True)
@@ -83,6 +94,11 @@ class _Times:
             if each.because:
                 LOG.info("%s is left out: %s", each.step, each.because)
 
+    def speedup(self, step: Step) -> float | None:
+        """Over the compiler's own launch; None for a step that cannot be launched, or was not."""
+        known = self.found.get(step)
+        return known.own_ns / known.time_ns if known is not None and known.time_ns > 0 else None
+
     def best(self, proposal: Proposal) -> LaunchTime | None:
         """The fastest launch of the kernel, in the form that is proposed; None where none could be launched."""
         wanted = _fixed(proposal.step, proposal)
@@ -99,38 +115,6 @@ def _fixed(step: Step, proposal: Proposal) -> dict[str, Scalar]:
     """What about a step is not for choice."""
     names = {each.name for each in proposal.parameters}
     return {"": step.name} | {name: value for name, value in step.arguments if name not in names}
-
-
-def _around(proposal: Proposal, times: _Times) -> list[Step]:
-    """The steps that differ from the fastest one in one parameter by one notch."""
-    best = times.best(proposal)
-    if best is None:
-        return []
-    given = dict(best.step.arguments)
-    return [
-        Step(best.step.name, tuple((given | {each.name: value}).items()))
-        for each in proposal.parameters
-        for value in _notches(given[each.name], each.choices)
-    ]
-
-
-def _notches(value: Scalar, choices: Sequence[Scalar]) -> list[Scalar]:
-    """Half and double of a number, which need not be among the choices; of words all others."""
-    if isinstance(value, int) and not isinstance(value, bool):
-        return [each for each in (value // 2, value * 2) if each >= 1]
-    return [each for each in choices if each != value]
-
-
-def variants(proposal: Proposal) -> list[Step]:
-    """Steps with other values of the parameters, those nearest to the first choices first."""
-    names = [each.name for each in proposal.parameters]
-    places = itertools.product(*(range(len(each.choices)) for each in proposal.parameters))
-    nearest = sorted(places, key=lambda place: (sum(place), place))[:MOST_LAUNCHES]
-    chosen = [[each.choices[at] for each, at in zip(proposal.parameters, place, strict=True)] for place in nearest]
-    fixed = dict(proposal.step.arguments)
-    return [
-        Step(proposal.step.name, tuple((fixed | dict(zip(names, values, strict=True))).items())) for values in chosen
-    ]
 
 
 def _settled(proposal: Proposal, times: _Times, kernels: Iterable[KernelProfile]) -> Proposal:

@@ -20,7 +20,7 @@ from strop.records.measurement import BASELINE, CANDIDATE, Block, Comparison, Co
 from strop.stats.compare import FALSE_FASTER_RATE, Effect, compare_blocks, estimate, pair_log_ratios
 from strop.stats.sequential import Plan, consider
 from strop.wire.messages import AskMemory, MemoryReply
-from strop.wire.tensors import Tensors, copied
+from strop.wire.tensors import Tensors
 
 ORDER = (BASELINE, CANDIDATE, CANDIDATE, BASELINE)
 GRADED_SHARE = 0.5
@@ -38,15 +38,13 @@ class Lane:
     child: ChildPort
     slots: int
 
-    def block(self, contents: Sequence[Tensors], timeout_s: float, looked_at: int = 0) -> int:
-        """Time one round on these contents; nanoseconds. What lies in the slot ``looked_at`` as the clock stops is
-        what ``child.stopped()`` returns.
-        """
+    def block(self, contents: Sequence[Tensors], timeout_s: float, looked_at: int = 0) -> tuple[int, Tensors]:
+        """Time one round on these contents; nanoseconds, and what lies in the slot ``looked_at`` as the clock stops."""
         for index, arrays in enumerate(contents):
             self.child.given.write(index, arrays)
         self.child.made.poison(range(self.slots))
         with owned(self.child):
-            return self.child.time_calls(self.slots, looked_at, timeout_s)
+            return self.child.time_calls(self.slots, looked_at, timeout_s), self.child.stopped()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,12 +96,12 @@ class Clock:
         """Time one pair; an answer of each of the candidate's rounds."""
         slots = null.slots
         timeout_s = self.court.timeouts.run_s
-        null_ns = null.block(source.round(slots), timeout_s)
+        null_ns, _ = null.block(source.round(slots), timeout_s)
         answers: list[Answer] = []
         for side in ORDER:
             # No round repeats an earlier one: an answer that was remembered is never asked for again.
             contents, slot = source.round(slots), _secret(slots)
-            elapsed_ns = lanes[side].block(contents, timeout_s, slot)
+            elapsed_ns, got = lanes[side].block(contents, timeout_s, slot)
             self.blocks.append(
                 Block(
                     side=side,
@@ -115,7 +113,6 @@ class Clock:
                 )
             )
             if side == CANDIDATE:
-                got = copied(lanes[side].child.stopped())
                 answers.append(Answer(contents=contents, slot=slot, got=got))
         return answers
 
@@ -124,13 +121,13 @@ class Clock:
 
         The baseline answers the same contents beside it, off the clock.
         """
-        baseline.block(answer.contents, self.court.timeouts.run_s, answer.slot)
+        _, beside = baseline.block(answer.contents, self.court.timeouts.run_s, answer.slot)
         inputs = answer.contents[answer.slot]
         gold = Gold(
             case=TIME_CASE,
             inputs=inputs,
             expected=self.court.expect(inputs, 0),
-            baseline=baseline.child.stopped(),
+            baseline=beside,
         )
         outputs = {leaf.path for leaf in self.court.description.outputs}
         found = errors_as_needed(self.court, gold, answer.got, self.factor)
@@ -157,7 +154,7 @@ def call_time_ns(court: Court, child: ChildPort, rounds: int = 3) -> float:
     slots = min(FEW_SLOTS, most_slots(court.description, court.target))
     clocked = lane(court, child, slots)
     source = supply(court)
-    times = [clocked.block(source.round(slots), court.timeouts.run_s) for _ in range(rounds + 1)]
+    times = [clocked.block(source.round(slots), court.timeouts.run_s)[0] for _ in range(rounds + 1)]
     return statistics.median(times[1:]) / slots
 
 

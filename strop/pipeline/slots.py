@@ -29,6 +29,8 @@ HOST_ARENA_BYTES = 1 << 30
 ON_THE_CLOCK = 5
 BESIDE_THEM = 36
 LEAST_BESIDE_THEM = 20
+PART = 1 << 26
+"""Elements of an input that are mixed at once."""
 SHARE_OF_MEMORY = 0.65
 """So much of a device's memory is for a running clock: the slots of so many children (the null worker, the court's own
 baseline, and two or three that take turns), and beside them the room of so many slots for the draws that contents are
@@ -110,13 +112,8 @@ class Supply:
             return one
         if kind in _ROLLABLE or not leaf.tensor.dtype.is_floating:
             return _rolled(one, blend.rolls[0])
-        if kind is not DomainKind.DISTRIBUTION:
-            one, other = _rolled(one, blend.rolls[0]), _rolled(other, blend.rolls[1])
-        mixed = (one - other).mul_(blend.share).add_(other)
-        if mixed.is_complex():
-            return mixed
-        # Rounding must not carry a value out of its domain, such as a probability above 1.
-        return mixed.clamp_(min=torch.minimum(one, other)).clamp_(max=torch.maximum(one, other))
+        rolls = blend.rolls if kind is not DomainKind.DISTRIBUTION else (0, 0)
+        return _mixed(one, other, rolls, blend.share)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +137,27 @@ def _rolled(values: torch.Tensor, by: int) -> torch.Tensor:
     return values.reshape(-1).roll(by).reshape(values.shape)
 
 
+def _mixed(one: torch.Tensor, other: torch.Tensor, rolls: tuple[int, int], share: float) -> torch.Tensor:
+    """``share`` of one, rolled, and the rest of the other; in parts, because large inputs leave no room for more."""
+    first, second = one.reshape(-1), other.reshape(-1)
+    mixed = torch.empty_like(first)
+    for start in range(0, len(mixed), PART):
+        here = _rolled_part(first, rolls[0], start)
+        there = _rolled_part(second, rolls[1], start)
+        part = torch.sub(here, there, out=mixed[start : start + PART]).mul_(share).add_(there)
+        if not part.is_complex():
+            # Rounding must not carry a value out of its domain, such as a probability above 1.
+            part.clamp_(min=torch.minimum(here, there)).clamp_(max=torch.maximum(here, there))
+    return mixed.reshape(one.shape)
+
+
+def _rolled_part(flat: torch.Tensor, by: int, start: int) -> torch.Tensor:
+    """The part that begins at ``start`` of what ``flat.roll(by)`` would be."""
+    begin, count = (start - by) % len(flat), min(PART, len(flat) - start)
+    whole = flat[begin : begin + count]
+    return whole if len(whole) == count else torch.cat((whole, flat[: count - len(whole)]))
+
+
 _SHARES = (0.2, 0.8)
 _MIXABLE = (
     DomainKind.REAL,
@@ -155,7 +173,7 @@ def supply(court: Court) -> Supply:
     """Draw what the rounds are made of."""
     court.parameters(0)
     first = court.draw_inputs(Distribution.OWN)
-    # At least two, so that there is something to mix.
-    count = min(BASE_DRAWS, max(2, limit_bytes(court.target) // max(1, bytes_of(first))))
+    # A single one, which is mixed with itself, where more of them would take the room that a clock needs.
+    count = min(BASE_DRAWS, max(1, limit_bytes(court.target) // max(1, bytes_of(first))))
     draws = [first, *(court.draw_inputs(Distribution.OWN) for _ in range(count - 1))]
     return Supply(draws, court.description.inputs)

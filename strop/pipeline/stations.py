@@ -13,7 +13,7 @@ from strop.pipeline.aim import aim, build_profile
 from strop.pipeline.blame import trusted
 from strop.pipeline.challenge import challenge
 from strop.pipeline.counters import count, heaviest, with_counters
-from strop.pipeline.court import Court, Timeouts
+from strop.pipeline.court import CHILDREN_OF_A_COURT, Court, Timeouts
 from strop.pipeline.decide import decide
 from strop.pipeline.judge import CONFIRMATION, SCREENING, Floor, judge, role_of
 from strop.pipeline.launches import measured
@@ -39,8 +39,6 @@ from strop.records.workload import Workload
 from strop.wire.messages import AskProfile, AskProposals, ChildRole, ProfileReply, ProposalsReply
 
 PROFILED_CALLS = 5
-CHILDREN_OF_A_COURT = 4
-"""On the clock: its own baseline, the null worker, and two that take turns."""
 
 
 class LocalStations:

@@ -5,12 +5,10 @@ versions is to be beaten.
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, wait
 from contextlib import ExitStack
 from dataclasses import dataclass
-
-import torch
 
 from strop.checks._base import Rules
 from strop.checks._bound import allowed
@@ -24,9 +22,9 @@ from strop.pipeline.values import case_errors
 from strop.ports import ChildPort
 from strop.records.candidate import CompiledForm
 from strop.records.event import Admitted, BaselinesMeasured, Captured
-from strop.records.evidence import Case, Distribution, ErrorQuantiles
-from strop.records.workload import Description, Mode
-from strop.stats.power import judge_power
+from strop.records.evidence import Case, Distribution, ErrorQuantiles, LeafErrors
+from strop.records.workload import Description, Leaf, Mode
+from strop.stats.power import excerpt, judge_power
 from strop.wire.messages import AskCapture, CaptureReply, ChildRole
 from strop.wire.tensors import Tensors, real
 
@@ -77,27 +75,35 @@ def _random(description: Description) -> str:
 
 def _weak_outputs(court: Court, draw: int) -> list[str]:
     """Outputs for which a trivial answer lies within the bound under one draw of the parameters."""
-    golds = [
-        court.gold(Case(index=700 + i, distribution=Distribution.OWN, parameters_draw=draw)) for i in range(POWER_DRAWS)
-    ]
-    rows = [row for gold in golds for row in case_errors(court.description, gold, gold.baseline, court.honest(gold))]
-    factor = Rules(contract=court.contract).error_factor
+    rows: list[LeafErrors] = []
+    answers: list[Tensors] = []
+    given: Tensors = {}
     floating = [leaf for leaf in court.description.outputs if leaf.tensor.dtype.is_floating and leaf.tensor.elements]
+    for index in range(POWER_DRAWS):
+        # One after the other, and of large answers excerpts: they would not all find room.
+        gold = court.gold(Case(index=700 + index, distribution=Distribution.OWN, parameters_draw=draw))
+        rows += case_errors(court.description, gold, gold.baseline, court.honest(gold))
+        answers.append({leaf.path: excerpt(real(gold.expected[leaf.path])) for leaf in floating})
+        given = given or _inputs_like(gold.inputs, floating)
+        del gold
+    factor = Rules(contract=court.contract).error_factor
     weak: list[str] = []
     for leaf in floating:
         limits = zip(*(allowed(row, factor) for row in rows if row.path == leaf.path), strict=True)
         p50, p99, p999, largest = (max(each) for each in limits)
         bound = ErrorQuantiles(p50=p50, p99=p99, p999=p999, max=largest)
-        given = _input_like(golds[0].inputs, leaf.tensor.shape)
-        reason = judge_power([real(gold.expected[leaf.path]) for gold in golds], bound, given)
+        reason = judge_power([each[leaf.path] for each in answers], bound, given.get(leaf.path))
         if reason:
             weak.append(f"{leaf.path}: {reason}")
     return weak if len(weak) == len(floating) else []
 
 
-def _input_like(inputs: Tensors, shape: tuple[object, ...]) -> torch.Tensor | None:
-    """An input that has an output's shape, for the trivial answer 'the input itself'."""
-    return next((each for each in inputs.values() if each.shape == shape and each.is_floating_point()), None)
+def _inputs_like(inputs: Tensors, outputs: Sequence[Leaf]) -> Tensors:
+    """By an output's path the input that has its shape, if any, for the trivial answer 'the input itself'."""
+    usable = [each for each in inputs.values() if each.is_floating_point()]
+    return {
+        leaf.path: excerpt(each) for each in reversed(usable) for leaf in outputs if each.shape == leaf.tensor.shape
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +158,7 @@ def baselines(court: Court, found: Contenders) -> BaselinesMeasured:
             # Compiling it a second time would take longer than all that it is needed for.
             court.change_baseline(best, children[best])
             court.keep(stack.pop_all())
+            court.step_down()
     call_ns = tuple((mode, times[key]) for mode in found.modes if (key := twins.get(mode, mode)) in times)
     reasons = dict(failed)
     gone = [(mode, twin) for mode, twin in twins.items() if twin in reasons]
@@ -171,9 +178,9 @@ def _time_in_turn(court: Court, children: dict[str, ChildPort]) -> dict[str, flo
     rounds: dict[str, list[float]] = {mode: [] for mode in children}
     for turn in range(BASELINE_ROUNDS + 1):
         contents = source.round(slots)
-        hand_off_ns = null.block(contents, court.timeouts.run_s)
+        hand_off_ns, _ = null.block(contents, court.timeouts.run_s)
         for mode, clocked in lanes.items():
-            elapsed_ns = clocked.block(contents, court.timeouts.run_s)
+            elapsed_ns, _ = clocked.block(contents, court.timeouts.run_s)
             if turn:
                 rounds[mode].append(max(1.0, (elapsed_ns - hand_off_ns) / slots))
     return {mode: statistics.median(values) for mode, values in rounds.items()}

@@ -16,10 +16,11 @@ from strop.errors import InternalFault
 from strop.sandbox.device_memory import DeviceMemory, is_on_device
 from strop.sandbox.poison import Poison, count_unwritten, fill, random_bytes
 from strop.targets._cuda_driver import CudaError
-from strop.targets._devices import synchronise
+from strop.targets._devices import WORTH_GIVING_BACK_BYTES, synchronise
 from strop.wire.layout import Layout
 from strop.wire.tensors import Tensors, views
 
+_NOTHING = torch.empty(0, dtype=torch.uint8)
 _EMPTY = Layout(fixed=(), fixed_bytes=0, slot=(), slot_bytes=0, slots=0)
 
 
@@ -41,10 +42,10 @@ class Arena:
         self.layout = _EMPTY
         self.descriptor = os.memfd_create(f"strop-{name}", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         fcntl.fcntl(self.descriptor, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL)
-        self.bytes = torch.empty(0, dtype=torch.uint8)
+        self.bytes = _NOTHING
         self._poison: dict[int, Poison] = {}
         self._guards: dict[int | None, tuple[torch.Tensor, torch.Tensor]] = {}
-        self._stopped = self.bytes
+        self._stopped = _NOTHING
         self._stopped_layout = _EMPTY
         self._lent: DeviceMemory | None = None
         self._former: list[DeviceMemory] = []
@@ -140,8 +141,9 @@ class Arena:
         self.settle()
 
     def stopped(self) -> Tensors:
-        """The slot's tensors as the last ``stop`` found them; the next one overwrites them."""
-        return views(self._stopped, self._stopped_layout, 0)
+        """The slot's tensors as the last ``stop`` found them, which are the caller's from now on."""
+        stopped, self._stopped = self._stopped, _NOTHING
+        return views(stopped, self._stopped_layout, 0)
 
     def close(self) -> None:
         """Let go of the file and of the memory on the device; the pages of the file live on while somebody still holds
@@ -152,19 +154,21 @@ class Arena:
             self.descriptor = -1
         self._let_go()
         self.release_former()
-        self._stopped = self.bytes
         self.layout = self._stopped_layout = _EMPTY
 
     def _let_go(self, unless: Layout = _EMPTY) -> None:
-        """Part with the memory on the device, except where the next layout fits in."""
+        """Part with the memory on the device, except where the next layout fits in and leaves little of it unused."""
         self._guards.clear()
         self._poison.clear()
-        if self._lent is not None and not (is_on_device(unless) and unless.total_bytes <= self._lent.bytes.numel()):
+        self._stopped = _NOTHING
+        unused_bytes = self._lent.bytes.numel() - unless.total_bytes if self._lent is not None else 0
+        fits = is_on_device(unless) and 0 <= unused_bytes <= WORTH_GIVING_BACK_BYTES
+        if self._lent is not None and not fits:
             self.settle()
             # The child still maps it: only when it has let go may it be released.
             self._former.append(self._lent)
             self._lent = None
-        self.bytes = torch.empty(0, dtype=torch.uint8)
+        self.bytes = _NOTHING
 
     def _on_device(self, layout: Layout) -> torch.Tensor:
         try:

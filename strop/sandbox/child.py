@@ -139,7 +139,7 @@ class Child:
         return ended_ns - began_ns
 
     def stopped(self) -> Tensors:
-        """What the last ``time_calls`` found in its slot as the clock stopped; the next one overwrites it."""
+        """What the last ``time_calls`` found in its slot as the clock stopped; it can be asked for once."""
         return self.made.stopped()
 
     def log_tail(self) -> str:

@@ -152,7 +152,8 @@ class _Walk:
             step = option.entry.proposal.step
             tuner = Tuner(step, parameters, self.seed_for(step))
             tuner.tell(step, _measured(option.answer))
-            while (other := tuner.ask()) is not None and self.worth_trying([option]):
+            while (asked := tuner.ask()) and self.worth_trying([option]):
+                other = asked[0]
                 idea = f"{step.name} with other parameters"
                 answer = yield from self.tried_one([option], Recipe((other,)), (option.answer.candidate.id,), idea)
                 tuner.tell(other, _measured(answer))

@@ -19,6 +19,7 @@ PERSISTENT = "persistent_reduction"
 WARPS = "num_warps"
 STAGES = "num_stages"
 EVICTION = "eviction_policy"
+ONE_DIMENSION = "Grid1D"
 
 _KEPT = ("filename", "triton_meta", "inductor_meta")
 """What every decorator of Inductor takes, the one with a fixed launch included."""
@@ -57,6 +58,45 @@ class KernelText:
         first = {each.id: each for each in sorted(uses, key=_place, reverse=True)}
         pointers = [each for each in self.runtime_arguments if "_ptr" in each and each not in kept]
         return tuple(each for each in pointers if first.get(each) in targets)
+
+    @property
+    def numels(self) -> dict[str, int]:
+        """The sizes that the text states exactly, by prefix."""
+        return {
+            statement.targets[0].id.removesuffix("numel"): statement.value.value
+            for statement in self.function.body
+            if isinstance(statement, ast.Assign)
+            and isinstance(statement.targets[0], ast.Name)
+            and statement.targets[0].id.endswith("numel")
+            and isinstance(statement.value, ast.Constant)
+            and isinstance(statement.value.value, int)
+        }
+
+    @property
+    def periods(self) -> tuple[int, ...]:
+        """Into how large parts its elements fall that use the same part of something smaller: whatever is indexed by
+        ``xindex % period``, where the period divides the size. Empty where program instances are not counted in one
+        dimension.
+        """
+        size = self.numels.get("x", 0)
+        if self.facts.get("grid_type") != ONE_DIMENSION or len(self.program_ids) != 1:
+            return ()
+        found = {
+            node.right.value
+            for node in ast.walk(self.function)
+            if isinstance(node, ast.BinOp)
+            and isinstance(node.op, ast.Mod)
+            and isinstance(node.left, ast.Name)
+            and node.left.id == "xindex"
+            and isinstance(node.right, ast.Constant)
+            and isinstance(node.right.value, int)
+        }
+        return tuple(sorted(each for each in found if 1 < each < size and size % each == 0))
+
+    @property
+    def program_ids(self) -> list[ast.Call]:
+        """Where it asks which program instance it is."""
+        return list(_calls_of(self.function, "program_id"))
 
     @property
     def loads(self) -> int:
@@ -168,6 +208,18 @@ def with_stages(source: str, stages: int) -> str:
         kept = [ast.unparse(each) for each in (*loop.args, *(key for key in loop.keywords if key.arg != STAGES))]
         changes.append((loop, f"tl.range({', '.join([*kept, f'{STAGES}={stages}'])})"))
     return spliced(source, changes)
+
+
+def with_swizzle(kernel: KernelText, period: int) -> str:
+    """The text with program instances in another order: those that use the same part of what repeats every ``period``
+    elements run one after another, so that it is read from memory once and not once for each repetition.
+
+    Every instance still runs once, if the period is a multiple of the block and divides the size. Such orders are known
+    as swizzling or rasterisation (NVIDIA, CUTLASS: efficient GEMM in CUDA, threadblock rasterization).
+    """
+    (place,) = kernel.program_ids
+    own, repeats = ast.unparse(place), kernel.numels["x"] // period
+    return spliced(kernel.source, [(place, f"({own} % {repeats} * ({period} // XBLOCK) + {own} // {repeats})")])
 
 
 def _loops(function: ast.FunctionDef) -> Iterator[ast.Call]:

@@ -14,10 +14,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from strop.transforms._kernel_text import LOOPED, PERSISTENT, POINTWISE, STAGES, WARPS, KernelText
+from strop.transforms._kernel_text import (
+    LOOPED,
+    ONE_DIMENSION,
+    PERSISTENT,
+    POINTWISE,
+    STAGES,
+    WARPS,
+    KernelText,
+)
 
 KINDS = (POINTWISE, LOOPED, PERSISTENT)
-GRIDS = ("Grid1D", "Grid2D", "Grid3D", "Grid2DWithYZOverflow")
+GRIDS = (ONE_DIMENSION, "Grid2D", "Grid3D", "Grid2DWithYZOverflow")
 MAX_BLOCK = {"XBLOCK": 4096, "YBLOCK": 1024, "ZBLOCK": 1024, "R0_BLOCK": 32768}
 """Up to these sizes the compiler's masks hold: it leaves a mask out where they divide the size (Inductor's
 ``TRITON_MAX_BLOCK``)."""
@@ -69,15 +77,7 @@ class Shape:
     @cached_property
     def numels(self) -> dict[str, int]:
         """Size by prefix: exact where the text states it, else the size hint."""
-        exact = {
-            statement.targets[0].id.removesuffix("numel"): statement.value.value
-            for statement in self.kernel.function.body
-            if isinstance(statement, ast.Assign)
-            and isinstance(statement.targets[0], ast.Name)
-            and statement.targets[0].id.endswith("numel")
-            and isinstance(statement.value, ast.Constant)
-            and isinstance(statement.value.value, int)
-        }
+        exact = self.kernel.numels
         return {prefix: exact.get(prefix, hint) for prefix, hint in self.kernel.size_hints.items()}
 
     @cached_property
@@ -159,6 +159,15 @@ def why_not_legal(shape: Shape, launch: Launch) -> str:
     if kernel.facts.get("grid_type") != "Grid2DWithYZOverflow" and rows > MAX_GRID_Y:
         return f"it would need {rows} rows of program instances; a grid has at most {MAX_GRID_Y}"
     return ""
+
+
+def why_no_swizzle(kernel: KernelText, launch: Launch, period: int) -> str:
+    """What about an order of program instances would be wrong; empty when nothing is."""
+    if period not in kernel.periods:
+        known = ", ".join(str(each) for each in kernel.periods) or "none"
+        return f"nothing that it reads repeats every {period} elements; such periods are: {known}"
+    block = dict(launch.blocks).get("XBLOCK", 1)
+    return f"XBLOCK is {block}, which does not divide the period {period}" if period % block else ""
 
 
 def _is_power(size: int) -> bool:

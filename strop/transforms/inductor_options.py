@@ -87,6 +87,7 @@ _OPTIONS = (
     _Option("max_autotune_pointwise", {"max_autotune_pointwise": True}, ("cuda",)),
     _Option("coordinate_descent", {"coordinate_descent_tuning": True}, ("cuda",)),
     _Option("cooperative_reductions", {"triton.cooperative_reductions": True}, ("cuda",), concerns=_has_few_long_rows),
+    _Option("unsplit_reductions", {"split_reductions": False}, ("cuda",), concerns=_has_few_long_rows),
     _Option("combo_kernels", {"combo_kernels": True}, ("cuda",)),
     # On an H200 it took 34 s to build for three kernels; what it saves is launches, and cuda_graph saves those too.
     _Option("cpp_wrapper", {"cpp_wrapper": True}, ("cpu",)),

@@ -30,6 +30,7 @@ from strop.transforms._kernel_text import (
     with_launch,
     with_name,
     with_stages,
+    with_swizzle,
 )
 from strop.transforms._launches import (
     MAX_BLOCK,
@@ -40,12 +41,14 @@ from strop.transforms._launches import (
     estimate,
     launches,
     powers,
+    why_no_swizzle,
     why_not_legal,
     why_not_tunable,
 )
 
 FORM = "form"
 EVICT = "evict"
+SWIZZLE = "swizzle"
 KEPT = "kept"
 BLOCKS = {"xblock": "XBLOCK", "yblock": "YBLOCK", "zblock": "ZBLOCK", "rblock": "R0_BLOCK"}
 
@@ -59,8 +62,8 @@ _WINNABLE_SHARE = {POINTWISE: 0.25, LOOPED: 0.5, PERSISTENT: 0.5}
 """Of the time above the floor, what another launch may hope for: the compiler tries several launches for a pointwise
 kernel, and mostly one for a reduction."""
 _KINDS = {PERSISTENT_FORM: PERSISTENT, LOOPED_FORM: LOOPED}
-_RANGED_LAUNCHES = 24
-_MOST_CHOICES = 4
+_REPEATED_BYTES = 4 << 20
+"""What is read again and again and is smaller stays in a cache whatever the order."""
 
 
 def _example() -> tuple[torch.nn.Module, Sequence[Any]]:
@@ -81,11 +84,14 @@ class RetuneGeneratedKernel(KernelTransform):
         "Inductor's kernels are written for every block size up to its own limits (TRITON_MAX_BLOCK in "
         "torch/_inductor/runtime/hints.py), with masks for what is left over. Another form of a reduction is the "
         "compiler's own text of the same computation. Elements of a pointwise kernel do not depend on the launch; "
-        "reductions add in another order."
+        "reductions add in another order. A swizzle is a permutation of program instances, which are independent; it "
+        "is offered for the periods with which the kernel reads something smaller again, and 0 is none. How many "
+        "bytes a thread loads at once (at most 16) follows from blocks and warps: Triton makes loads as wide as what "
+        "one thread has side by side."
     )
     pays_when: ClassVar[str] = (
         "a reduction goes over its rows several times or has another shape than the compiler's rules have in mind; "
-        "registers spill, or too few bytes are in flight"
+        "registers spill, too few bytes are in flight, or something large is read from memory again and again"
     )
     parameters: ClassVar[tuple[ParameterRange, ...]] = (
         ParameterRange(name=FORM, choices=(KEPT, PERSISTENT_FORM, LOOPED_FORM)),
@@ -93,6 +99,7 @@ class RetuneGeneratedKernel(KernelTransform):
         ParameterRange(name=WARPS, choices=powers(1, MAX_WARPS)),
         ParameterRange(name=STAGES, choices=tuple(range(1, MAX_STAGES + 1))),
         ParameterRange(name=EVICT, choices=(KEPT, "none", "evict_first", "evict_last")),
+        ParameterRange(name=SWIZZLE, choices=(0,)),
     )
     example: ClassVar[Example] = Example(build=_example, says="A normalisation and a softmax over rows of 1000.")
 
@@ -125,13 +132,25 @@ class RetuneGeneratedKernel(KernelTransform):
         if text.kind != _KINDS.get(form, text.kind):
             raise BadCandidate(f"The compiler writes no {form} form of {kernel.name}.")
         launch = _launch(text, arguments)
-        source = with_launch(text, launch.values())
+        source = _ordered(text, launch, _whole(SWIZZLE, arguments.get(SWIZZLE, 0)))
         if launch.stages > 1:
             source = with_stages(source, launch.stages)
         policy = str(arguments.get(EVICT, KEPT))
         if policy != KEPT:
             source = with_eviction(source, "" if policy == "none" else policy)
         return with_name(source, mine.name)
+
+
+def _ordered(text: KernelText, launch: Launch, period: int) -> str:
+    """With this launch, and its program instances in the wanted order."""
+    if not period:
+        return with_launch(text, launch.values())
+    reason = why_no_swizzle(text, launch, period)
+    if reason:
+        raise BadCandidate(f"{text.name} cannot be launched in another order: {reason}.")
+    swizzled = read_kernel(with_swizzle(text, period))
+    assert swizzled is not None  # noqa: S101 - one expression of a kernel was exchanged
+    return with_launch(swizzled, launch.values())
 
 
 def _refuse_unknown(transform: RetuneGeneratedKernel, arguments: Mapping[str, Scalar]) -> None:
@@ -190,12 +209,14 @@ def _proposal(
 
 
 def _ranges(text: KernelText, shaped: KernelText) -> tuple[ParameterRange, ...]:
-    """Values that occur in the launches that the estimate likes best, its first choice first."""
-    liked = [_arguments(each) for each in launches(shaped)[:_RANGED_LAUNCHES]]
+    """Values that occur in the launches that the estimate does not rule out, its first choice first."""
+    liked = [_arguments(each) for each in launches(shaped)]
     ranges = [
-        ParameterRange(name=name, choices=tuple(dict.fromkeys(each[name] for each in liked))[:_MOST_CHOICES])
-        for name in liked[0]
+        ParameterRange(name=name, choices=tuple(dict.fromkeys(each[name] for each in liked))) for name in liked[0]
     ]
+    large = [each for each in text.periods if each * Shape(text).element_bytes >= _REPEATED_BYTES]
+    if large:
+        ranges.append(ParameterRange(name=SWIZZLE, choices=(0, *large)))
     if eviction_hints(text):
         ranges.append(ParameterRange(name=EVICT, choices=(KEPT, "none", "evict_first")))
     return tuple(ranges)

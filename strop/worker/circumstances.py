@@ -25,6 +25,8 @@ Tensors = Mapping[str, torch.Tensor]
 REPETITIONS = 3
 _OFFSET_ELEMENTS = 3
 _LITTER_TENSORS = 8
+_LITTER_BYTES = 4 << 30
+"""For each place; of a larger one there is one tensor."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,7 +126,7 @@ def _after_collection(session: Session, slot: int) -> Outcome:
         torch.full(tensor.shape, torch.nan, dtype=tensor.dtype, device=tensor.device)
         for tensor in places
         if tensor.dtype.is_floating_point
-        for _ in range(_LITTER_TENSORS)
+        for _ in range(max(1, min(_LITTER_TENSORS, _LITTER_BYTES // max(1, tensor.nbytes))))
     ]
     del litter
     return call(session, session.runner, inputs)

@@ -207,7 +207,9 @@ def _accept(session: Session, request: Accept) -> Accepted:
 
 
 def _question(session: Session, request: RequestMessage) -> ReplyMessage:
-    return SHELF.get(request.ask).answer(session, request)
+    reply = SHELF.get(request.ask).answer(session, request)
+    give_back_unused(session.opened.workload.device)
+    return reply
 
 
 HANDLERS: Mapping[type[Any], Handler] = {

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from strop.errors import InternalFault
 from strop.wire.messages import ChildRole, Map
@@ -30,6 +32,8 @@ class Session:
     _oracle: Oracle | None = None
     _runner: Runner | None = None
     _second: Runner | None = None
+    launched: Mapping[str, Any] | None = None
+    """What a question found out about the kernels of what is loaded, for its next asking."""
     _given: Arena | None = None
     _made: Arena | None = None
     _round: Round | None = None
@@ -106,14 +110,14 @@ class Session:
     def open(self, opened: Opened) -> None:
         """Start over with a workload, whose arenas are still to come."""
         self._opened = opened
-        self._reference = self._oracle = self._runner = self._second = self._round = None
+        self._reference = self._oracle = self._runner = self._second = self._round = self.launched = None
         self._given = self._made = None
         self.has_run = False
 
     def load(self, runner: Runner) -> None:
         """Replace what is run."""
         self._runner = runner
-        self._second = self._round = None
+        self._second = self._round = self.launched = None
         self.watch.remember(tensors_in(runner.last_result, "out"))
         runner.last_result = None
 

@@ -15,6 +15,7 @@ from strop.transforms._kernel_text import (
     with_eviction,
     with_launch,
     with_stages,
+    with_swizzle,
 )
 from strop.transforms._launches import Shape, launches, why_not_legal
 from tests.unit.transforms.kernel_samples import looped, persistent, pointwise, tiled
@@ -92,3 +93,20 @@ class Recorder:
 
     def cpp_pybinding(self, types, source):
         self.sources.append(source)
+
+
+@given(st.integers(0, 4), st.integers(1, 9), st.integers(2, 9))
+def test_a_swizzle_runs_every_program_once_and_those_of_one_part_together(block_exponent, blocks, repeats):
+    block = 1 << block_exponent
+    period = block * blocks
+    source = pointwise(elements=period * repeats, body=f"tl.load(in_ptr1 + (xindex % {period}))")
+    kernel = read_kernel(source)
+    if period < 2:
+        return
+    assert kernel.periods == (period,)
+    (line,) = [each for each in with_swizzle(kernel, period).splitlines() if "xoffset =" in each]
+    expression = line.partition("=")[2].partition("#")[0].replace("tl.program_id(0)", "program")
+    offsets = [eval(expression, {"program": program, "XBLOCK": block}) for program in range(blocks * repeats)]
+    assert sorted(offsets) == [program * block for program in range(blocks * repeats)]
+    parts = [offset % period for offset in offsets]
+    assert all(len(set(parts[at : at + repeats])) == 1 for at in range(0, len(parts), repeats))

@@ -46,8 +46,9 @@ class _Place:
 
 
 class AboutLaunches(Question):
-    """What is loaded is compiled once more and called once, to see with which arguments its kernels are launched. Then
-    each edit is launched with the same. One that leaves other values than the compiler's own version is not timed.
+    """What is loaded is compiled once more and called once, when first asked, to see with which arguments its kernels
+    are launched. Then each edit is launched with the same. One that leaves other values than the compiler's own version
+    is not timed.
     """
 
     name = "launches"
@@ -61,7 +62,7 @@ class AboutLaunches(Question):
         """
         until_s = time.monotonic() + request.limit_s
         with session.opened.calling():
-            places = _places(session)
+            places = session.launched = session.launched or _places(session)
             times: list[LaunchTime] = []
             for wanted in dict.fromkeys(step.argument(HASH, "") for step in request.steps):
                 steps = [step for step in request.steps if step.argument(HASH, "") == wanted]

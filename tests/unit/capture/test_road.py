@@ -1,5 +1,8 @@
 """The road leaves arguments, results, mutation and guards to Dynamo, and refuses clearly what it cannot do."""
 
+import gc
+import weakref
+
 import pytest
 import torch
 from torch import nn
@@ -210,3 +213,21 @@ def test_communication_is_refused():
 
     with pytest.raises(NotSupported, match="between processes"):
         capture(Reduced(), (torch.randn(3),))
+
+
+def test_what_was_captured_goes_with_whoever_asked():
+    """Dynamo's cache keeps the recorder, and large inputs must not stay with it."""
+
+    class Writing(nn.Module):
+        def forward(self, x):
+            return x.add_(1.0)
+
+    for net in (Mlp(), Writing()):
+        x = torch.randn(2, 8)
+        held = weakref.ref(x)
+        found = capture(net, (x,))
+        kept = [weakref.ref(value) for value in found.modules[0].inputs if isinstance(value, torch.Tensor)]
+        del x, found
+        gc.collect()
+        assert held() is None
+        assert not any(value() is not None and not isinstance(value(), nn.Parameter) for value in kept)

@@ -140,11 +140,22 @@ def test_the_copy_of_the_clock_stays_what_it_was(driver, arena):
     arena.stop(1)
     first = arena.stopped()["x"]
     there(driver, arena, 1)["x"].fill_(7.0)
-    assert (arena.stopped()["x"] == 6.0).all()
+    assert (first == 6.0).all()
     arena.prepare_stop()
     arena.stop(0)
-    assert (arena.stopped()["x"] == 5.0).all()
-    assert arena.stopped()["x"].data_ptr() == first.data_ptr(), "memory is taken before the clock starts, once"
+    assert (arena.stopped()["x"] == 5.0).all() and (first == 6.0).all(), "whoever asked has it for good"
+
+
+def test_much_memory_that_a_smaller_layout_leaves_unused_is_given_back(driver, arena, monkeypatch):
+    arena.resize(layout_of(5))
+    before = arena.handle
+    arena.resize(layout_of(4))
+    assert arena.handle == before, "a little is not worth another allocation"
+    monkeypatch.setattr(arenas, "WORTH_GIVING_BACK_BYTES", layout_of(2).slot_bytes)
+    arena.resize(layout_of(1))
+    arena.release_former()
+    assert arena.handle != before and arena.bytes.numel() == layout_of(1).total_bytes
+    assert len(driver.held) == 1 and arena.guards_intact()
 
 
 def test_the_copy_of_the_clock_grows_with_the_arena(driver, arena):

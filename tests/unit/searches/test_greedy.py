@@ -179,7 +179,8 @@ def test_large_spaces_get_few_trials_and_a_sampler_that_learns():
     for _ in range(2):
         tuner, walk = Tuner(step, ranges, seed=7), []
         tuner.tell(step, 1.0)
-        while (other := tuner.ask()) is not None:
+        while asked := tuner.ask():
+            (other,) = asked
             walk.append(other)
             tuner.tell(other, None if other.argument("tile", 1) == 512 else 1.1)
         walks.append(walk)
@@ -193,7 +194,8 @@ def test_grid_is_walked_from_the_defaults_outwards():
     step = proposal("block{x=1 y=1}").step
     tuner, walk = Tuner(step, ranges, seed=0), []
     tuner.tell(step, 1.0)
-    while (other := tuner.ask()) is not None:
+    while asked := tuner.ask():
+        (other,) = asked
         walk.append(str(other))
         tuner.tell(other, 1.0)
     assert walk == ["block{x=1 y=2}", "block{x=2 y=1}", "block{x=2 y=2}"]

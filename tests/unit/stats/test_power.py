@@ -2,9 +2,12 @@
 
 import math
 from dataclasses import replace
+from unittest import mock
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from strop.records.evidence import ErrorQuantiles
 from strop.stats import figures
@@ -192,3 +195,30 @@ def test_the_middle_of_extremes_is_a_number_however_far_they_lie_apart():
     outputs = [doubles([1.7e308, -1.7e308])] * 2
     assert "one constant" not in power(outputs, 1.0).trivial
     assert "zeros" in power([doubles([])] * 2, 1.0).trivial
+
+
+def test_an_excerpt_is_as_good_as_the_whole(monkeypatch):
+    monkeypatch.setattr(rule, "EXCERPT_ELEMENTS", 1 << 10)
+    torch.manual_seed(0)
+    whole = [torch.randn(3, 64, 50, dtype=torch.float64) for _ in range(3)]
+    parts = [rule.excerpt(each) for each in whole]
+    assert all(1 << 10 <= part.numel() <= 2 << 10 for part in parts)
+    assert torch.equal(parts[0], whole[0][:, ::9])
+    bound = ErrorQuantiles(p50=1e-3, p99=1e-3, p999=1e-3, max=1e-3)
+    assert rule.power(parts, bound).admissible and rule.power(whole, bound).admissible
+    assert rule.power(parts, bound).bound_share == pytest.approx(rule.power(whole, bound).bound_share, rel=0.2)
+    same = [whole[0][:1].expand(3, 64, 50)] * 3
+    assert not rule.power([rule.excerpt(each) for each in same], bound).admissible
+
+
+@given(st.lists(st.integers(1, 40), min_size=1, max_size=4), st.integers(1, 64))
+def test_of_any_shape_an_excerpt_takes_whole_slices_of_two_places_or_more(shape, elements):
+    values = torch.arange(math.prod(shape), dtype=torch.float64).reshape(shape)
+    with mock.patch.object(rule, "EXCERPT_ELEMENTS", elements):
+        found = rule.excerpt(values)
+    if values.numel() < 2 * elements:
+        assert found is values
+        return
+    (axis,) = [axis for axis in range(values.dim()) if found.shape[axis] != values.shape[axis]] or [0]
+    assert found.shape[axis] >= 2 or values.shape[axis] < 2
+    assert torch.isin(found, values).all() and found.dim() == values.dim()

@@ -14,6 +14,7 @@ from strop.transforms._kernel_text import (
     with_launch,
     with_name,
     with_stages,
+    with_swizzle,
 )
 from tests.unit.transforms.kernel_samples import looped, persistent, pointwise, tiled
 
@@ -111,3 +112,28 @@ def test_what_counts_as_the_same_code():
     assert len({code_text(each) for each in (source, *other)}) == 1 + len(other)
     ast.parse(code_text(source))
     assert code_text("int  f()\n{ }") == code_text("int f() { }") != code_text("int g() { }")
+
+
+def repeating(elements=64, period=16, **more):
+    """Something small is read again for every part of something large."""
+    text = pointwise(elements=elements, **more)
+    return text.replace("tmp1 =", f"tmp2 = tl.load(in_ptr1 + ((xindex % {period})), xmask)\n    tmp1 =")
+
+
+def test_periods_are_those_of_what_is_read_again():
+    assert read_kernel(repeating()).periods == (16,)
+    assert read_kernel(pointwise()).periods == ()
+    assert read_kernel(repeating(period=24)).periods == (), "the last part would be cut off"
+    assert read_kernel(repeating(period=64)).periods == (), "nothing repeats"
+    assert read_kernel(repeating(grid="Grid2D")).periods == ()
+    assert read_kernel(repeating().replace("xindex % 16", "(xindex // 2) % 16")).periods == ()
+    assert read_kernel(repeating().replace("xindex % 16", "xindex % ks0")).periods == ()
+
+
+def test_a_swizzle_changes_one_expression():
+    edited = with_swizzle(read_kernel(repeating()), 16)
+    assert edited.replace("(tl.program_id(0) % 4 * (16 // XBLOCK) + tl.program_id(0) // 4)", "tl.program_id(0)") == (
+        repeating()
+    )
+    wide = repeating().replace("tl.program_id(0)", "tl.program_id(0).to(tl.int64)")
+    assert "tl.program_id(0) // 4).to(tl.int64) * XBLOCK" in with_swizzle(read_kernel(wide), 16)

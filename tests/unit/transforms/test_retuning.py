@@ -161,3 +161,41 @@ def test_an_edit_needs_an_author():
     assert list(EDIT.proposals([profiled(pointwise())], TARGET)) == []
     assert "person or an agent" in EDIT.why_not(None, TARGET)
     assert EDIT.forms({"source": "x"}) == ()
+
+
+LARGE = 1 << 22
+
+
+def repeating(elements=8 * LARGE, period=LARGE):
+    return pointwise(elements=elements, body=f"tmp0 + tl.load(in_ptr1 + (xindex % {period}))")
+
+
+def test_another_order_is_offered_where_something_large_is_read_again():
+    (found,) = proposals(profiled(repeating()))
+    assert {each.name: each.choices for each in found.parameters}["swizzle"] == (0, LARGE)
+    for source in (pointwise(), repeating(period=1 << 10), repeating(elements=LARGE)):
+        (found,) = proposals(profiled(source))
+        assert "swizzle" not in {each.name for each in found.parameters}
+
+
+def test_a_swizzle_reaches_the_text_beside_the_launch():
+    kernel = GeneratedKernel(name="triton_poi_fused_add_0", language="triton", source=repeating(), in_form=str)
+    edited = RETUNE.edited(kernel, {"xblock": 512, "num_warps": 4, "swizzle": LARGE})
+    assert f"tl.program_id(0) % 8 * ({LARGE} // XBLOCK)" in edited
+    assert fixed_launch(read_kernel(edited))["XBLOCK"] == 512
+    assert RETUNE.edited(kernel, {"xblock": 512, "swizzle": 0}) == RETUNE.edited(kernel, {"xblock": 512})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ({"swizzle": 64}, f"repeats every 64 elements; such periods are: {LARGE}"),
+        ({"swizzle": True}, "has to be a whole number"),
+        ({"swizzle": 3 * 256, "xblock": 512}, "XBLOCK is 512, which does not divide the period 768"),
+    ],
+)
+def test_a_swizzle_that_would_run_a_program_twice_is_refused(arguments, says):
+    source = repeating(period=768, elements=768 * 4) if "xblock" in arguments else repeating()
+    kernel = GeneratedKernel(name="triton_poi_fused_add_0", language="triton", source=source, in_form=str)
+    with pytest.raises(BadCandidate, match=says):
+        RETUNE.edited(kernel, arguments)
