@@ -20,7 +20,9 @@ class Settings:
     ``home`` (STROP_HOME) holds ledger, artefacts and calibration; ``logs`` (STROP_LOGS) is a comma-separated list of
     ``room`` or ``room:LEVEL``;
     ``disabled`` (STROP_DISABLE=1) switches everything off; ``kernelbench`` (STROP_KERNELBENCH) is the suite behind
-    ``kernelbench:L/ID``; ``compilers`` (CC, CXX) are what children, whose environment is empty, compile with.
+    ``kernelbench:L/ID``; ``compilers`` (CC, CXX) are what children, whose environment is empty, compile with;
+    ``isolation`` (STROP_ISOLATION) is the grade that candidates have to be confined by, empty for the strongest there
+    is.
     """
 
     home: Path
@@ -29,6 +31,7 @@ class Settings:
     kernelbench: str = ""
     threads: int = 1
     compilers: tuple[tuple[str, str], ...] = ()
+    isolation: str = ""
 
 
 def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
@@ -45,6 +48,9 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
     threads = env.get("STROP_THREADS", "1")
     if not _COUNT.match(threads):
         raise UsageError(f"STROP_THREADS is '{threads}': set it to a whole number from 1 to 9999.")
+    isolation = env.get("STROP_ISOLATION", "").upper()
+    if isolation not in ("", "A", "B", "C"):
+        raise UsageError(f"STROP_ISOLATION is '{isolation}': set it to A, B or C, or to nothing for the strongest.")
     own = env.get("STROP_HOME")
     home = at_home(own, "STROP_HOME") if own else at_home(cache, "XDG_CACHE_HOME") / "strop"
     return Settings(
@@ -53,6 +59,7 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
         disabled=disabled in ("1", "true"),
         kernelbench=env.get("STROP_KERNELBENCH", ""),
         threads=int(threads),
+        isolation=isolation,
         compilers=tuple((name, env[name]) for name in ("CC", "CXX") if env.get(name)),
     )
 

@@ -23,7 +23,9 @@ from strop.records.event import Request
 from strop.records.ids import content_id
 from strop.records.measurement import Conditions
 from strop.records.target import Target
+from strop.records.tensor import HOST
 from strop.records.workload import Workload
+from strop.sandbox.isolation import Grade, best_grade, why_not
 from strop.sandbox.wall import ONE_CANDIDATE, LocalWall
 from strop.settings import Settings, read_settings
 from strop.storage.artefacts import Artefacts
@@ -197,14 +199,33 @@ def _children_ahead() -> dict[ChildRole, int]:
 
 
 def open_wall(settings: Settings, target: Target, ahead: Mapping[ChildRole, int] = ONE_CANDIDATE) -> LocalWall:
-    """Children of this machine; reference and baseline keep their compile caches from run to run."""
+    """Children of this machine; reference and baseline keep their compile caches from run to run.
+
+    Raises:
+        UsageError: this machine does not give the grade of isolation that was asked for.
+    """
     return LocalWall(
         settings,
+        isolation=_isolation(settings, target),
         threads=target.threads,
         trusted_cache=settings.home / "cache",
         ahead=ahead,
         extra={**dict(settings.compilers), **TARGETS.get(target.name).environment()},
     )
+
+
+def _isolation(settings: Settings, target: Target) -> Grade:
+    """What was asked for, or else the strongest. Behind which layers a GPU's driver works was not tried yet."""
+    if not settings.isolation:
+        return best_grade() if target.device == HOST else Grade.C
+    asked = Grade(settings.isolation)
+    because = why_not(asked)
+    if because:
+        raise UsageError(
+            f"STROP_ISOLATION asks for grade {asked}, which this machine does not give: {because}. Allow it (`strop "
+            "doctor` says more), or ask for less."
+        )
+    return asked
 
 
 def write_whole(path: Path, data: bytes) -> None:

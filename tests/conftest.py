@@ -46,6 +46,6 @@ def strop_home(tmp_path_factory):
     home = tmp_path_factory.mktemp("strop-home")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("STROP_HOME", str(home))
-        for name in ("STROP_DISABLE", "STROP_LOGS", "STROP_THREADS", "STROP_KERNELBENCH"):
+        for name in ("STROP_DISABLE", "STROP_LOGS", "STROP_THREADS", "STROP_KERNELBENCH", "STROP_ISOLATION"):
             patch.delenv(name, raising=False)
         yield home

@@ -21,6 +21,7 @@ from strop.records.target import Target
 from strop.report.phrases import amount_text, plural, share_text, time_text
 from strop.report.sentences import ceilings_text
 from strop.sandbox import nsight
+from strop.sandbox.isolation import Grade, why_not
 from strop.settings import Settings, read_settings
 from strop.targets import SHELF as TARGETS
 from strop.targets._base import TargetKind
@@ -37,11 +38,10 @@ NOISE_ROUNDS = 60
 COARSEST_STEP_NS = 1000.0
 SYSTEM = Path("/sys/devices/system")
 RAISE_ISOLATION = {
-    "A": "",
-    "B": "For grade A, let this user create namespaces (user.max_user_namespaces above 0).",
-    "C": "A candidate is a process of this user with limits, nothing more. "
-    "Judge candidates that you do not trust in a container or as a user of their own.",
+    Grade.A: "let this user create namespaces (user.max_user_namespaces above 0)",
+    Grade.B: "use a kernel from 5.13 on that has Landlock and seccomp switched on",
 }
+"""What a machine needs for a grade."""
 
 
 class State(StrEnum):
@@ -269,9 +269,14 @@ def _isolation(settings: Settings, targets: list[Target]) -> Finding:
     if not targets:
         return Finding(name="isolation", state=State.WARNING, found="not looked at without a target")
     with open_wall(settings, targets[0]) as wall:
-        grade = wall.isolation
-    state = State.OK if grade == "A" else State.WARNING
-    return Finding(name="isolation", state=state, found=f"grade {grade}", fix=RAISE_ISOLATION[grade])
+        grade = Grade(wall.isolation)
+    if grade is Grade.A:
+        return Finding(name="isolation", state=State.OK, found=f"grade {grade}")
+    lacking = [(better, because) for better in RAISE_ISOLATION if better < grade and (because := why_not(better))]
+    fixes = [f"For grade {better}, {RAISE_ISOLATION[better]}: {because}." for better, because in lacking]
+    # What nothing stands against was not asked for.
+    fix = " ".join(fixes) or "Set STROP_ISOLATION=A for grade A."
+    return Finding(name="isolation", state=State.WARNING, found=f"grade {grade}", fix=fix)
 
 
 def _noise(say: Say) -> Finding:

@@ -1,17 +1,16 @@
 """The keeper of one child: starts it confined, inherits whatever it leaves behind, and ends it all when the parent is
 gone.
 
-Run as a script by `strop.sandbox.process`, with a plan as JSON in its one argument; it uses the standard library
-alone and starts in some ten milliseconds. It makes itself the reaper of all its descendants (prctl(2),
-PR_SET_CHILD_SUBREAPER), so that a daemon that left its session still stands in its process tree; the user's own
-process stays untouched. What confines the child is a list of layers, put on one after the other between fork and
-exec.
+Run by `strop.sandbox.process`, with a plan as JSON in its one argument; it uses the standard library alone and starts
+in some ten milliseconds. It makes itself the reaper of all its descendants (prctl(2), PR_SET_CHILD_SUBREAPER), so that
+a daemon that left its session still stands in its process tree; the user's own process stays untouched. What confines
+the child is a list of layers, put on one after the other between fork and exec. Where the plan asks for namespaces, a
+process stands between: the first of the namespace, with which all others end.
 """
 
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import json
 import os
 import resource
@@ -24,24 +23,25 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
-PR_SET_PDEATHSIG = 1
-PR_SET_CHILD_SUBREAPER = 36
-PR_SET_NO_NEW_PRIVS = 38
+from strop.sandbox import landlock, namespaces, seccomp
+from strop.sandbox.kernel import (
+    PR_SET_CHILD_SUBREAPER,
+    PR_SET_DUMPABLE,
+    PR_SET_NO_NEW_PRIVS,
+    PR_SET_PDEATHSIG,
+    drop_capabilities,
+    prctl,
+)
+
 OOM_SCORE = 500
 CANNOT_START = 127
-
-
-def _prctl(option: int, value: int) -> None:
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.prctl(option, value, 0, 0, 0) != 0:
-        raise OSError(ctypes.get_errno(), f"prctl({option}) failed")
 
 
 def _own_session(plan: Mapping[str, Any]) -> None:
     keeper = os.getppid()
     os.setsid()
     # Whoever kills the keeper kills its child with it.
-    _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if keeper != plan["keeper"] or os.getppid() != keeper:
         raise OSError("the keeper is gone already")
 
@@ -61,16 +61,32 @@ def _first_to_be_killed(plan: Mapping[str, Any]) -> None:
 
 
 def _no_new_privileges(plan: Mapping[str, Any]) -> None:
-    _prctl(PR_SET_NO_NEW_PRIVS, 1)
+    prctl(PR_SET_NO_NEW_PRIVS, 1)
 
 
-# Grade C. Namespaces, Landlock and seccomp are further entries; the plan names those that this machine allows.
+def _write_here_alone(plan: Mapping[str, Any]) -> None:
+    landlock.restrict(plan["writable"])
+
+
+def _no_capabilities(plan: Mapping[str, Any]) -> None:
+    drop_capabilities()
+
+
+def _harmless_calls(plan: Mapping[str, Any]) -> None:
+    seccomp.install()
+
+
 LAYERS = {
     "session": _own_session,
     "rlimits": _resource_limits,
     "oom": _first_to_be_killed,
     "no_new_privileges": _no_new_privileges,
+    "landlock": _write_here_alone,
+    "capabilities": _no_capabilities,
+    "seccomp": _harmless_calls,
 }
+NAMESPACES = "namespaces"
+"""The layer that is put on before the fork."""
 
 
 def _become_child(plan: Mapping[str, Any], status: int) -> NoReturn:
@@ -79,9 +95,10 @@ def _become_child(plan: Mapping[str, Any], status: int) -> NoReturn:
         os.dup2(null, 0)
         os.dup2(plan["output"], 1)
         os.dup2(plan["output"], 2)
-        os.chdir(plan["folder"])
+        os.chdir(plan["scratch"])
         for name in plan["layers"]:
-            LAYERS[name](plan)
+            if name != NAMESPACES:
+                LAYERS[name](plan)
         keep = {0, 1, 2, status, *plan["lent"]}
         for descriptor in map(int, os.listdir("/proc/self/fd")):
             if descriptor not in keep:
@@ -129,6 +146,63 @@ def _descendants() -> list[int]:
     return sorted(found - {os.getpid()})
 
 
+def _start(plan: dict[str, Any], status: int) -> int:
+    """Start the child, in namespaces of its own where the plan says so; whose end is the child's end."""
+    plan["keeper"] = os.getpid()
+    if NAMESPACES not in plan["layers"]:
+        child = _forked(plan, status)
+        _tell(status, f"started {child}")
+        return child
+    try:
+        namespaces.leave()
+    except OSError as error:
+        _tell(status, f"refused {error}")
+        sys.exit(CANNOT_START)
+    started, starts = os.pipe2(os.O_CLOEXEC)
+    first = os.fork()
+    if first == 0:
+        os.close(started)
+        _be_first(plan, status, starts)
+    os.close(starts)
+    os.read(started, 1)
+    os.close(started)
+    # Only here does the child have the number by which the parent knows it.
+    for child in namespaces.children_of(first):
+        _tell(status, f"started {child}")
+    return first
+
+
+def _be_first(plan: dict[str, Any], status: int, starts: int) -> NoReturn:
+    """The first process of the namespace: it waits for the child and for what that leaves behind, and tells the end."""
+    prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    plan["keeper"] = os.getpid()
+    try:
+        namespaces.settle()
+    except OSError as error:
+        _tell(status, f"refused {error}")
+        os._exit(CANNOT_START)
+    child = _forked(plan, status)
+    # Nobody in here may look into it, whoever has its user's rights.
+    prctl(PR_SET_DUMPABLE, 0)
+    for descriptor in {plan["output"], plan["life"], *plan["lent"]}:
+        os.close(descriptor)
+    os.write(starts, b"!")
+    while True:
+        pid, wait_status = os.wait()
+        if pid == child:
+            _tell(status, _outcome(wait_status))
+            os._exit(0)
+
+
+def _forked(plan: Mapping[str, Any], status: int) -> int:
+    child = os.fork()
+    if child == 0:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD):
+            signal.signal(number, signal.SIG_DFL)
+        _become_child(plan, status)
+    return child
+
+
 def _end_everything(plan: Mapping[str, Any], child: int, status: int) -> None:
     """The parent is gone: leave neither process nor folder."""
     until = time.monotonic() + 10.0
@@ -148,17 +222,11 @@ def main() -> None:
     # The parent ends its children itself: signals for the terminal's foreground group are not for the keeper.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
-    _prctl(PR_SET_CHILD_SUBREAPER, 1)
+    prctl(PR_SET_CHILD_SUBREAPER, 1)
     woken, wakes = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
     signal.set_wakeup_fd(wakes, warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
-    plan["keeper"] = os.getpid()
-    child = os.fork()
-    if child == 0:
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD):
-            signal.signal(number, signal.SIG_DFL)
-        _become_child(plan, status)
-    _tell(status, f"started {child}")
+    child = _start(plan, status)
     for descriptor in {plan["output"], *plan["lent"]}:
         os.close(descriptor)
     poll = select.poll()
@@ -172,7 +240,3 @@ def main() -> None:
         if life in ready:
             _end_everything(plan, child, status)
             return
-
-
-if __name__ == "__main__":
-    main()

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import logging
 import os
 import resource
 import secrets
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -20,16 +18,15 @@ from strop.sandbox.arena import Arena
 from strop.sandbox.cache import Loan, TrustedCache
 from strop.sandbox.channel import Channel
 from strop.sandbox.environment import child_environment
+from strop.sandbox.isolation import Grade, layers_of, writable_by
+from strop.sandbox.keeper import Keeper, Plan, pipe
 from strop.sandbox.limits import Limits
 from strop.sandbox.processes import end_tree
-from strop.sandbox.status import Status
 from strop.sandbox.watch import Quiet, Watch
 from strop.wire.messages import ChildRole
 
 LOG = logging.getLogger(__name__)
-LAUNCHER = Path(__file__).with_name("launcher.py")
 START_S = 5.0
-LAYERS = ("session", "rlimits", "oom", "no_new_privileges")
 
 Command = Callable[[int, int, int, int, ChildRole], Sequence[str]]
 
@@ -60,6 +57,7 @@ class Setup:
     extra: Mapping[str, str] = field(default_factory=dict)
     command: Command = worker_command
     quiet: Quiet = field(default_factory=Quiet)
+    isolation: Grade = Grade.C
 
 
 class Process:
@@ -86,38 +84,25 @@ class Process:
 
     def _start(self, role: ChildRole, setup: Setup) -> None:
         with contextlib.ExitStack() as theirs:
-            read, self._requests = _pipe(theirs, keep=1)
-            self._replies, write = _pipe(theirs, keep=0)
-            output, printed = _pipe(theirs, keep=0)
-            status, tells = _pipe(theirs, keep=0)
-            life, self._life = _pipe(theirs, keep=1)
+            read, self._requests = pipe(theirs, keep=1)
+            self._replies, write = pipe(theirs, keep=0)
             lent = (read, write, self.given.descriptor, self.made.descriptor)
-            plan = {
-                "command": list(setup.command(*lent, role)),
-                "environment": self._environment(role, setup),
-                "folder": str(self.scratch),
-                "scratch": str(self.scratch),
-                "rlimits": _rlimits(setup.limits),
-                "layers": LAYERS,
-                "lent": lent,
-                "output": printed,
-                "status": tells,
-                "life": life,
-            }
-            self._keeper = subprocess.Popen(
-                [sys.executable, "-I", "-S", str(LAUNCHER), json.dumps(plan)],
-                env={},
-                cwd="/",
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=printed,
-                pass_fds=(*lent, printed, tells, life),
-                start_new_session=True,
+            cache = setup.cache.folder if setup.cache is not None and self._loan is not None else None
+            self._keeper = Keeper(
+                Plan(
+                    command=setup.command(*lent, role),
+                    scratch=self.scratch,
+                    layers=layers_of(setup.isolation if role.is_judged else Grade.C),
+                    environment=self._environment(setup, cache),
+                    rlimits=_rlimits(setup.limits),
+                    writable=writable_by(self.scratch, cache),
+                    lent=lent,
+                )
             )
-        self.status = Status(status)
+        self.status = self._keeper.status
         self.channel = Channel(self._requests, self._replies, self.status)
         self.watch = Watch(
-            output=output,
+            output=self._keeper.output,
             keeper=self._keeper.pid,
             token=self.token,
             scratch=self.scratch,
@@ -126,12 +111,12 @@ class Process:
         )
         self.watch.start()
 
-    def _environment(self, role: ChildRole, setup: Setup) -> dict[str, str]:
+    def _environment(self, setup: Setup, cache: Path | None) -> dict[str, str]:
         return child_environment(
             scratch=self.scratch,
             token=self.token,
             threads=setup.threads,
-            cache=setup.cache.folder if setup.cache is not None and self._loan is not None else None,
+            cache=cache,
             extra=setup.extra,
         )
 
@@ -153,23 +138,16 @@ class Process:
         self._is_ended = True
         self.kill()
         self._keeper.kill()
-        self._keeper.wait()
         self.kill()
         self.watch.stop()
-        for descriptor in (self._requests, self._replies, self.status.descriptor, self._life):
-            os.close(descriptor)
+        os.close(self._requests)
+        os.close(self._replies)
+        self._keeper.close()
         self.given.close()
         self.made.close()
         if self._loan is not None:
             self._loan.end(in_peace=in_peace)
         shutil.rmtree(self.scratch, ignore_errors=True)
-
-
-def _pipe(theirs: contextlib.ExitStack, keep: int) -> tuple[int, int]:
-    """A pipe of which the child's end is closed here when it has been handed over."""
-    ends = os.pipe2(os.O_CLOEXEC)
-    theirs.callback(os.close, ends[1 - keep])
-    return ends
 
 
 def _rlimits(limits: Limits) -> dict[str, int]:

@@ -12,6 +12,7 @@ from strop.records.profile import Counted
 from strop.sandbox import nsight
 from strop.sandbox.cache import TrustedCache
 from strop.sandbox.child import Child
+from strop.sandbox.isolation import Grade, best_grade
 from strop.sandbox.lease import Lease
 from strop.sandbox.limits import Limits, machine_limits
 from strop.sandbox.pool import Pool
@@ -26,15 +27,15 @@ ONE_CANDIDATE = {ChildRole.CANDIDATE: 1}
 
 
 class LocalWall:
-    """Implements `strop.ports.WallPort` with processes of this machine, at isolation grade C: a process, and no more.
+    """Implements `strop.ports.WallPort` with processes of this machine. What is judged is confined by ``isolation``,
+    the strongest grade that the machine gives where nothing is said; reference and baseline run with their user's
+    rights.
 
     ``trusted_cache`` is a folder in which reference and baseline keep their compile caches from run to run; a
     candidate always has a private one. Of each role in ``ahead`` so many processes are started before
     they are asked for.
     ``extra`` joins the environment of every child. Use it as a context, or ``close`` it.
     """
-
-    isolation = "C"
 
     def __init__(
         self,
@@ -45,9 +46,11 @@ class LocalWall:
         trusted_cache: Path | None = None,
         ahead: Mapping[ChildRole, int] = ONE_CANDIDATE,
         extra: Mapping[str, str] | None = None,
+        isolation: Grade | None = None,
         command: Command = worker_command,
     ) -> None:
         self.limits = limits or machine_limits()
+        self.isolation = isolation or best_grade()
         self._locks = settings.home / "locks"
         setup = Setup(
             limits=self.limits,
@@ -55,6 +58,7 @@ class LocalWall:
             cache=TrustedCache(trusted_cache) if trusted_cache is not None else None,
             extra=extra or {},
             command=command,
+            isolation=self.isolation,
         )
         if setup.cache is not None:
             setup.cache.heal()

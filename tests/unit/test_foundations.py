@@ -63,10 +63,14 @@ def test_settings_come_from_the_environment_alone():
     assert read_settings({"XDG_CACHE_HOME": "/c"}).home == Path("/c/strop")
     assert read_settings({"HOME": "/h"}).home == Path("/h/.cache/strop")
     assert read_settings({"STROP_DISABLE": "1"}).disabled and not read_settings({}).disabled
+    assert read_settings({"STROP_ISOLATION": "b"}).isolation == "B" and read_settings({}).isolation == ""
     assert read_settings({"STROP_THREADS": "2", "STROP_LOGS": "wall", "STROP_KERNELBENCH": "k"}).threads == 2
 
 
-@pytest.mark.parametrize("bad", [{"STROP_DISABLE": "maybe"}, {"STROP_THREADS": "0"}, {"STROP_THREADS": "two"}])
+@pytest.mark.parametrize(
+    "bad",
+    [{"STROP_DISABLE": "maybe"}, {"STROP_THREADS": "0"}, {"STROP_THREADS": "two"}, {"STROP_ISOLATION": "D"}],
+)
 def test_a_value_that_is_not_understood_is_refused(bad):
     with pytest.raises(UsageError, match=next(iter(bad))):
         read_settings(bad)

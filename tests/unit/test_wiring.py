@@ -8,8 +8,12 @@ import pytest
 from strop import wiring
 from strop.errors import NotSupported, StoreError, UnknownName, UsageError
 from strop.records.target import Ceilings
+from strop.sandbox import isolation
 from strop.settings import Settings
 from strop.targets import SHELF
+
+CEILINGS = Ceilings(copy_bytes_per_s=1e10, product_flop_per_s=(("float32", 1e11),), call_overhead_ns=100.0)
+TARGET = SHELF.get("cpu").describe(CEILINGS, 1)
 
 
 @pytest.fixture
@@ -20,8 +24,7 @@ def settings(tmp_path):
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
     """Ceilings without the seconds that it takes to measure them."""
-    ceilings = Ceilings(copy_bytes_per_s=1e10, product_flop_per_s=(("float32", 1e11),), call_overhead_ns=100.0)
-    monkeypatch.setattr(wiring, "measure_apart", lambda name, threads: ceilings)
+    monkeypatch.setattr(wiring, "measure_apart", lambda name, threads: CEILINGS)
 
 
 def test_the_target_is_found_or_named():
@@ -132,3 +135,17 @@ def test_no_logs_change_nothing(settings, loggers):
 def test_what_logs_cannot_mean(settings, loggers, logs, says):
     with pytest.raises(UsageError, match=says):
         wiring.set_up_logging(replace(settings, logs=logs))
+
+
+def test_less_isolation_than_was_asked_for_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(wiring, "why_not", lambda grade: "it has no Landlock" if grade == "A" else "")
+    with pytest.raises(UsageError, match="asks for grade A, which this machine does not give: it has no Landlock"):
+        wiring.open_wall(Settings(home=tmp_path, isolation="A"), TARGET)
+    with wiring.open_wall(Settings(home=tmp_path, isolation="B"), TARGET) as wall:
+        assert wall.isolation == "B"
+
+
+@pytest.mark.parametrize(("device", "grade"), [("cpu", isolation.best_grade()), ("cuda", "C")])
+def test_nothing_stronger_than_was_tried_is_chosen_by_itself(tmp_path, device, grade):
+    with wiring.open_wall(Settings(home=tmp_path), replace(TARGET, device=device)) as wall:
+        assert wall.isolation == grade

@@ -10,6 +10,7 @@ from strop import wiring
 from strop.api import doctor
 from strop.lowering import torch_shims
 from strop.records.target import Ceilings, Multiprocessor, Target
+from strop.sandbox import isolation
 from strop.targets import SHELF
 
 
@@ -176,3 +177,20 @@ def test_counters_are_looked_for_where_there_is_an_accelerator(monkeypatch):
         monkeypatch.setattr(doctor.nsight, "forbidden", lambda why=because: why)
         (finding,) = doctor.counters_finding([host, device])
         assert finding.state is state and finding.fix.startswith(fix)
+
+
+@pytest.mark.parametrize(
+    ("asked", "stands_against", "found", "says"),
+    [
+        ("", {}, "grade A", ""),
+        ("B", {}, "grade B", "Set STROP_ISOLATION=A for grade A."),
+        ("", {"A": "no namespaces"}, "grade B", "For grade A, let this user create namespaces"),
+        ("", {"A": "no namespaces", "B": "no Landlock"}, "grade C", "Landlock and seccomp switched on: no Landlock."),
+    ],
+)
+def test_what_stands_against_a_better_grade_is_said(quick, monkeypatch, asked, stands_against, found, says):
+    for module in (doctor, isolation, wiring):
+        monkeypatch.setattr(module, "why_not", lambda grade: stands_against.get(grade, ""))
+    monkeypatch.setenv("STROP_ISOLATION", asked)
+    said = {each.name: each for each in doctor.examine().findings}["isolation"]
+    assert said.found == found and says in said.fix and bool(said.fix) == bool(says)

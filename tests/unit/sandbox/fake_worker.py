@@ -166,15 +166,33 @@ def fail_for_memory():
 
 
 KINDS = {"fail_on_device": "device", "fail_for_memory": "memory"}
-DEEDS = {
-    each.__name__: each
-    for each in [
-        *(hang, leave, crash, flood, fill_disk, fill_one_file, eat_memory, eat_shared_memory, bomb, daemon),
-        *(garbage, wrong_json, wrong_reply, half_a_frame, close_pipe, truncate, seal, speak, print_environment, fail),
-        *(fail_on_device, fail_for_memory),
-        *(answer_twice, orphan_then_kill_keeper),
-    ]
-} | {"bare_daemon": daemon, "nothing": lambda: None}
+sys.path.insert(0, str(Path(__file__).parent))
+from confined_worker import DEEDS as CONFINED_DEEDS  # noqa: E402
+
+DEEDS = (
+    CONFINED_DEEDS
+    | {
+        each.__name__: each
+        for each in [
+            *(hang, leave, crash, flood, fill_disk, fill_one_file, eat_memory, eat_shared_memory, bomb, daemon),
+            *(
+                garbage,
+                wrong_json,
+                wrong_reply,
+                half_a_frame,
+                close_pipe,
+                truncate,
+                seal,
+                speak,
+                print_environment,
+                fail,
+            ),
+            *(fail_on_device, fail_for_memory),
+            *(answer_twice, orphan_then_kill_keeper),
+        ]
+    }
+    | {"bare_daemon": daemon, "nothing": lambda: None}
+)
 
 
 def do_deed(request):

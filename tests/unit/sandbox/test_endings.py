@@ -11,6 +11,7 @@ import pytest
 
 from strop.errors import ChildFault
 from strop.records.evidence import CrashKind, Stage
+from strop.sandbox.isolation import Grade, best_grade
 from strop.sandbox.processes import descendants, marked
 from strop.wire import messages as say
 from strop.wire.messages import ChildRole
@@ -39,7 +40,6 @@ def fault(child, request, answer=say.Loaded, timeout_s=20.0):
         ("wrong_json", CrashKind.PROTOCOL, "JSON"),
         ("wrong_reply", CrashKind.PROTOCOL, "broke the format in answer to 'load'"),
         ("close_pipe", CrashKind.PROTOCOL, "closed its pipe"),
-        ("orphan_then_kill_keeper", CrashKind.SIGNAL, "its keeper was killed"),
         ("fail", CrashKind.RAISED, "no good"),
         ("fail_on_device", CrashKind.DEVICE, "illegal memory access"),
         ("fail_for_memory", CrashKind.MEMORY, "out of memory"),
@@ -52,6 +52,18 @@ def test_every_ending_has_its_word(child, deed, kind, words):
         words = words if words in evidence.detail else "quota"
     assert (evidence.kind, words in evidence.detail) == (kind, True), evidence
     assert evidence.stage is Stage.BUILD
+
+
+def test_a_keeper_that_its_child_kills_takes_everything_with_it(tmp_path):
+    with make_wall(tmp_path, isolation=Grade.C) as wall, wall.child(ChildRole.CANDIDATE) as child:
+        evidence = fault(child, load("orphan_then_kill_keeper"))
+        assert (evidence.kind, "its keeper was killed" in evidence.detail) == (CrashKind.SIGNAL, True)
+
+
+@pytest.mark.skipif(best_grade() is Grade.C, reason="this machine has no such layers")
+def test_a_confined_child_cannot_kill_its_keeper(child):
+    evidence = fault(child, load("orphan_then_kill_keeper"))
+    assert (evidence.kind, "Operation not permitted" in evidence.detail) == (CrashKind.RAISED, True)
 
 
 def test_a_process_that_the_device_refuses_is_ended_and_its_fault_stays(child):

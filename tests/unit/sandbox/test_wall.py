@@ -12,6 +12,7 @@ from strop.errors import ChildFault, StoreError
 from strop.records.evidence import CrashKind, Stage
 from strop.records.tensor import DType, TensorSpec
 from strop.records.workload import Leaf
+from strop.sandbox.isolation import best_grade
 from strop.sandbox.limits import machine_limits, machine_memory_bytes
 from strop.sandbox.processes import marked
 from strop.sandbox.wall import LocalWall
@@ -230,6 +231,6 @@ def test_a_container_may_have_less_memory_than_the_machine(tmp_path):
 
 def test_the_default_wall_leaves_memory_to_the_machine(tmp_path):
     wall = LocalWall(Settings(home=tmp_path))
-    assert wall.isolation == "C"
+    assert wall.isolation == best_grade()
     assert wall.limits.memory_bytes == machine_limits().memory_bytes
     assert set(wall.limits.seconds_s) == set(Stage)

@@ -1,0 +1,122 @@
+"""What a confined child may try, one deed each: whatever succeeds that should not is raised as a sentence.
+
+Run by `test_confinement.py` through the scripted worker; standard library alone.
+"""
+
+import ctypes
+import mmap
+import os
+import socket
+import time
+from pathlib import Path
+
+LIBC = ctypes.CDLL(None, use_errno=True)
+SECRET = "SECRET_OF_SOMEBODY"
+PTRACE_ATTACH, PTRACE = 16, {"x86_64": 101, "aarch64": 117}[os.uname().machine]
+CLONE_NEWUSER = 0x10000000
+PR_SET_SECCOMP, MODE_STRICT = 22, 1
+
+
+class Escaped(RuntimeError):
+    """Something worked that must not."""
+
+
+def refused(what, deed, *arguments):
+    try:
+        found = deed(*arguments)
+    except (OSError, ConnectionError):
+        return
+    raise Escaped(f"{what} worked: {found!r}")
+
+
+def open_to_change(path):
+    with os.fdopen(os.open(path, os.O_WRONLY), "wb"):
+        return path
+
+
+def zero(result):
+    if result < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+    return result
+
+
+def read_environments():
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            try:
+                environment = (folder / "environ").read_bytes()
+            except OSError:
+                continue
+            if SECRET.encode() in environment:
+                raise Escaped(f"process {folder.name} has the secret")
+
+
+def reach_the_network():
+    for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):
+        refused("a socket", socket.socket, socket.AF_INET, kind)
+        refused("a socket", socket.socket, socket.AF_INET6, kind)
+    refused("a raw socket", socket.socket, socket.AF_PACKET, socket.SOCK_RAW)
+    refused("netlink", socket.socket, socket.AF_NETLINK, socket.SOCK_RAW)
+
+
+def reach_an_abstract_socket():
+    with socket.socket(socket.AF_UNIX) as end:
+        refused("an abstract socket", end.connect, f"\0{SECRET}")
+
+
+def write_outside():
+    own = Path(os.environ["HOME"])
+    for folder in (own.parent, Path("/var/tmp"), Path("/"), Path("/etc"), Path("/usr"), own / "..", Path.cwd().parent):
+        refused(f"writing to {folder}", (folder / "strop-was-here").write_text, "x")
+        refused(f"a folder in {folder}", (folder / "strop-was-here").mkdir)
+        refused(f"a link in {folder}", (folder / "strop-was-here").symlink_to, "x")
+    for path in (os.__file__, "/proc/sys/kernel/core_pattern", "/proc/sysrq-trigger", "/proc/1/oom_score_adj"):
+        refused(f"changing {path}", open_to_change, path)
+    (own / "inside").write_text("x")
+    refused("a link to the outside", os.link, own / "inside", own.parent / "strop-was-here")
+    refused("moving out", os.rename, own / "inside", own.parent / "strop-was-here")
+    (own / "folder").mkdir()
+    (own / "inside").rename(own / "folder" / "inside")
+
+
+def trace():
+    for pid in (1, os.getppid()):
+        refused("ptrace", lambda pid=pid: zero(LIBC.syscall(PTRACE, PTRACE_ATTACH, pid, 0, 0)))
+        refused("the memory of another", os.open, f"/proc/{pid}/mem", os.O_RDONLY)
+
+
+def become_more():
+    refused("a user namespace", lambda: zero(LIBC.unshare(CLONE_NEWUSER)))
+    refused("a mount", lambda: zero(LIBC.mount(b"none", b"/tmp", b"tmpfs", 0, None)))
+    refused("a filter of its own", lambda: zero(LIBC.prctl(PR_SET_SECCOMP, MODE_STRICT, 0, 0, 0)))
+    refused("a new root", lambda: zero(LIBC.chroot(b"/tmp")))
+
+
+def signal_others():
+    for pid in others():
+        refused(f"a signal to {pid}", os.kill, pid, 0)
+
+
+def others():
+    """Whoever it can see but itself, and who started it."""
+    seen = {int(name) for name in os.listdir("/proc") if name.isdigit()} | {os.getppid()}
+    return sorted(seen - {os.getpid(), 0, 1})
+
+
+def share_memory():
+    path = Path("/dev/shm/strop-was-here")
+    with path.open("w+b") as file:
+        file.truncate(4096)
+        with mmap.mmap(file.fileno(), 4096) as memory:
+            memory[0] = 1
+    time.sleep(0.2)
+
+
+DEEDS = {
+    deed.__name__: deed
+    for deed in (
+        *(read_environments, reach_the_network, reach_an_abstract_socket, write_outside, trace, become_more),
+        *(signal_others, share_memory),
+    )
+}

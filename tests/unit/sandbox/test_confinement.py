@@ -1,0 +1,174 @@
+"""What a candidate's process can reach, by grade, as this user and as another one."""
+
+import os
+import shutil
+import socket
+import struct
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from strop.errors import ChildFault
+from strop.sandbox import isolation, seccomp
+from strop.sandbox.environment import PACKAGE_FOLDER
+from strop.sandbox.isolation import Grade, best_grade, layers_of, why_not
+from strop.sandbox.launcher import LAYERS, NAMESPACES
+from strop.wire import messages as say
+from strop.wire.messages import ChildRole
+from tests.unit.sandbox.confined_worker import DEEDS, SECRET
+from tests.unit.sandbox.walls import load, make_wall
+
+CONFINED = [Grade.A, Grade.B]
+ONLY_NAMESPACES_HIDE = {"read_environments", "share_memory"}
+NOBODY = 65534
+
+
+def needs(grade):
+    if why_not(grade):
+        pytest.skip(f"no grade {grade} here: {why_not(grade)}")
+
+
+def does(child, deed):
+    """Whether the child's deed ends without a word; else what it said."""
+    try:
+        child.ask(load(deed), say.Loaded, 20.0)
+    except ChildFault as fault:
+        return fault.evidence.detail
+    return ""
+
+
+@pytest.fixture(params=CONFINED, ids=str)
+def confined(request, tmp_path):
+    needs(request.param)
+    with make_wall(tmp_path, isolation=request.param) as wall, wall.child(ChildRole.CANDIDATE) as child:
+        yield request.param, child
+
+
+@pytest.fixture
+def secretive():
+    """A process of this user with something to hide."""
+    with subprocess.Popen(["sleep", "60"], env={SECRET: "hidden"}) as process:
+        yield process
+        process.kill()
+
+
+@pytest.mark.parametrize("deed", DEEDS)
+def test_nothing_of_this_gets_out(confined, deed, secretive):
+    grade, child = confined
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(f"\0{SECRET}")
+        listening.listen()
+        said = does(child, deed)
+    if grade is Grade.A or deed not in ONLY_NAMESPACES_HIDE:
+        assert said == ""
+    assert secretive.poll() is None and does(child, "speak") == "", "everybody lives, and it can be asked again"
+    assert not Path("/dev/shm/strop-was-here").exists() or grade is Grade.B
+    Path("/dev/shm/strop-was-here").unlink(missing_ok=True)
+
+
+def test_without_confinement_all_of_it_works(tmp_path, secretive):
+    """The deeds are real ones: what is refused above is not refused here."""
+    with make_wall(tmp_path, isolation=Grade.C) as wall, wall.child(ChildRole.CANDIDATE) as child:
+        for deed in ("read_environments", "reach_the_network", "write_outside"):
+            assert "worked" in (said := does(child, deed)) or "has the secret" in said
+    for folder in (tmp_path, Path(tmp_path.parent), Path("/tmp"), Path("/var/tmp"), Path("/")):
+        for left in folder.glob("strop-was-here"):
+            shutil.rmtree(left) if left.is_dir() else left.unlink()
+
+
+@pytest.mark.parametrize("role", [ChildRole.REFERENCE, ChildRole.BASELINE])
+def test_who_is_trusted_is_not_confined(role, tmp_path):
+    with make_wall(tmp_path) as wall, wall.child(role) as child:
+        assert "a socket worked" in does(child, "reach_the_network")
+
+
+def test_a_recipe_may_write_to_the_cache_that_it_is_lent(tmp_path):
+    cache = tmp_path / "cache"
+    with make_wall(tmp_path, trusted_cache=cache) as wall, wall.child(ChildRole.RECIPE) as child:
+        assert does(child, "write_outside") == "" and str(cache) in child._process._keeper.plan.writable
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+@pytest.mark.parametrize("grade", CONFINED)
+def test_an_ordinary_user_reaches_the_same_grades(grade):
+    python = shutil.which("python3", path="/usr/bin")
+    if python is None or not os.access(PACKAGE_FOLDER, os.R_OK):
+        pytest.skip("no interpreter that everybody can use")
+    version = subprocess.run([python, "-c", "import sys; print(sys.version_info >= (3, 11))"], capture_output=True)
+    if b"True" not in version.stdout:
+        pytest.skip("the system's interpreter is too old")
+    program = (
+        f"import os, sys; os.setgroups([]); os.setgid({NOBODY}); os.setuid({NOBODY});"
+        f"sys.path.insert(0, {str(PACKAGE_FOLDER)!r}); from strop.sandbox.isolation import Grade, why_not;"
+        f"print(os.getuid(), repr(why_not(Grade.{grade})))"
+    )
+    done = subprocess.run([python, "-I", "-S", "-c", program], capture_output=True, text=True, timeout=60)
+    assert (done.stdout.split(), done.stderr) == ([str(NOBODY), "''"], "")
+
+
+def test_a_layer_that_fails_is_a_refusal_and_the_grade_below_is_tried(monkeypatch):
+    monkeypatch.setattr(isolation, "layers_of", lambda grade: ("no_such_layer",))
+    why_not.cache_clear()
+    try:
+        assert "could not be started: 'no_such_layer'" in why_not(Grade.A)
+        assert best_grade() is Grade.C
+    finally:
+        why_not.cache_clear()
+
+
+def test_every_layer_is_known_to_the_keeper():
+    for grade in Grade:
+        assert set(layers_of(grade)) <= {*LAYERS, NAMESPACES}
+    assert len(layers_of(Grade.A)) > len(layers_of(Grade.B)) > len(layers_of(Grade.C))
+
+
+def verdicts(machine, calls):
+    """What the filter says about calls, each a number and its first argument, by running its instructions."""
+    code = seccomp.program(machine)
+    lines = [struct.unpack_from("=HBBI", code, at) for at in range(0, len(code), 8)]
+    architecture = seccomp._MACHINES[machine][0]
+    return [_run(lines, {0: number, 4: architecture, 16: first}) for number, first in calls]
+
+
+def _run(lines, words):
+    at, value = 0, 0
+    while True:
+        code, if_true, if_false, operand = lines[at]
+        if code == 0x06:
+            return operand
+        if code == 0x20:
+            value, at = words[operand], at + 1
+            continue
+        holds = {0x15: value == operand, 0x35: value >= operand, 0x45: bool(value & operand)}[code]
+        at += 1 + (if_true if holds else if_false)
+
+
+@pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
+def test_the_filter_refuses_what_it_names_and_nothing_else(machine):
+    _, refused, special = seccomp._MACHINES[machine]
+    refusals = {0x00050000 | number for number in (1, 38)}
+    named = {*refused.values(), *special.values()}
+    assert all(each in refusals for each in verdicts(machine, [(number, 0) for number in refused.values()]))
+    free = [(number, 0) for number in range(500) if number not in named]
+    assert set(verdicts(machine, free)) == {0x7FFF0000}
+    unix, internet, thread, user, rename, filtering = verdicts(
+        machine,
+        [
+            (special["socket"], socket.AF_UNIX),
+            (special["socket"], socket.AF_INET),
+            (special["clone"], 0x003D0F00),
+            (special["clone"], 0x10000000),
+            (special["prctl"], 15),
+            (special["prctl"], 22),
+        ],
+    )
+    assert {unix, thread, rename} == {0x7FFF0000} and {internet, user, filtering} <= refusals
+    assert _run([struct.unpack_from("=HBBI", seccomp.program(machine), at) for at in range(0, 24, 8)], {4: 1}) == (
+        0x80000000
+    ), "another architecture's calls have other numbers"
+
+
+def test_an_unknown_machine_gets_no_filter():
+    with pytest.raises(OSError, match="the system calls of riscv64 are not known"):
+        seccomp.program("riscv64")
