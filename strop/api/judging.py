@@ -12,6 +12,7 @@ from strop.pipeline.judge import VERIFICATION, Floor, judge
 from strop.pipeline.stations import LocalStations
 from strop.records.candidate import Candidate
 from strop.records.decision import Judgement
+from strop.records.explanation import Explanation
 from strop.records.measurement import Comparison
 from strop.records.target import Target
 from strop.records.verdict import Inconclusive, Verdict
@@ -23,7 +24,9 @@ ADMISSION = "admission"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ruling:
-    """A verdict with everything that it holds for; ``comparison`` is None when nothing was timed."""
+    """A verdict with everything that it holds for; ``comparison`` is None when nothing was timed, ``explanation`` when
+    none was asked for, or nothing could be judged.
+    """
 
     workload: Workload
     target: Target
@@ -32,6 +35,7 @@ class Ruling:
     candidate: Candidate
     verdict: Verdict
     comparison: Comparison | None = None
+    explanation: Explanation | None = None
 
     @property
     def passed(self) -> bool:
@@ -39,9 +43,9 @@ class Ruling:
         return self.verdict.outcome == "passed"
 
 
-def verify_named(workload: str, candidate: str, asked: Asked, say: Say = silent) -> Ruling:
-    """Judge what was typed; nothing is timed."""
-    return _rule_named(workload, candidate, asked, say, timed=False)
+def verify_named(workload: str, candidate: str, asked: Asked, say: Say = silent, *, explain: bool = False) -> Ruling:
+    """Judge what was typed; nothing is timed. ``explain``: say how far it errs for each kind of inputs."""
+    return _rule_named(workload, candidate, asked, say, timed=False, explain=explain)
 
 
 def compare_named(workload: str, candidate: str, asked: Asked, say: Say = silent) -> Ruling:
@@ -49,18 +53,28 @@ def compare_named(workload: str, candidate: str, asked: Asked, say: Say = silent
     return _rule_named(workload, candidate, asked, say, timed=True)
 
 
-def _rule_named(typed: str, typed_candidate: str, asked: Asked, say: Say, *, timed: bool) -> Ruling:
+def _rule_named(
+    typed: str, typed_candidate: str, asked: Asked, say: Say, *, timed: bool, explain: bool = False
+) -> Ruling:
     asked.checked()
     home = home_of()
     kind = find_kind(asked.target)
     workload = workload_named(typed, home, kind.device, asked.chosen_mode(), asked.suite)
     candidate = candidate_named(typed_candidate, workload)
     target = calibrated(kind, home.settings, say)
-    return rule(home, workload, candidate, target, asked, say, timed=timed)
+    return rule(home, workload, candidate, target, asked, say, timed=timed, explain=explain)
 
 
 def rule(
-    house: Home, workload: Workload, candidate: Candidate, target: Target, asked: Asked, say: Say, *, timed: bool
+    house: Home,
+    workload: Workload,
+    candidate: Candidate,
+    target: Target,
+    asked: Asked,
+    say: Say,
+    *,
+    timed: bool,
+    explain: bool = False,
 ) -> Ruling:
     """Have one candidate judged in fresh processes.
 
@@ -78,6 +92,7 @@ def rule(
             judgement = _timed(stations, candidate, say) if timed else _judged(stations, candidate, say)
         else:
             judgement = Judgement(verdict=_not_admitted(candidate, stations.wall.isolation, admitted.because))
+        explanation = stations.explain(candidate, say) if explain and admitted.admissible else None
     return Ruling(
         workload=workload,
         target=target,
@@ -86,6 +101,7 @@ def rule(
         candidate=candidate,
         verdict=judgement.verdict,
         comparison=judgement.comparison,
+        explanation=explanation,
     )
 
 

@@ -27,6 +27,14 @@ Instead = Annotated[
         metavar="CANDIDATE",
     ),
 ]
+Explain = Annotated[
+    bool,
+    typer.Option(
+        "--explain",
+        help="Show the errors of candidate, baseline and honest rounding against double precision for each kind of "
+        "inputs, and whether they look like a lower precision than promised.",
+    ),
+]
 EXIT_CODES = {"passed": 0, "failed": 1, "inconclusive": 3}
 
 
@@ -45,6 +53,7 @@ def verify(
     contract: options.ContractName = None,
     mode: options.ModeName = None,
     suite: options.Suite = None,
+    explain: Explain = False,
     as_json: options.AsJson = False,
 ) -> None:
     """The referee alone: is this candidate right? Works for anybody's kernel."""
@@ -52,7 +61,7 @@ def verify(
     from strop.api.judging import verify_named
 
     asked = Asked(target=target, contract=contract, mode=mode, suite=suite)
-    _end(context, verify_named(workload, candidate, asked, say), as_json)
+    _end(context, verify_named(workload, candidate, asked, say, explain=explain), as_json)
 
 
 def compare(
@@ -100,11 +109,18 @@ def profile(
 
 
 def _end(context: typer.Context, ruling: Ruling, as_json: bool) -> None:
+    from rich.console import Group
+
+    from strop.report.explained import explanation_json, explanation_report
     from strop.report.jsons import verdict_json
     from strop.report.terminal import verdict_report
 
     value = verdict_json(
         ruling.verdict, ruling.workload, ruling.target, ruling.contract, ruling.comparison, ruling.mode
     )
-    answer(context, as_json, value, verdict_report(ruling.verdict, ruling.comparison))
+    report = verdict_report(ruling.verdict, ruling.comparison)
+    if ruling.explanation is not None:
+        value["explanation"] = explanation_json(ruling.explanation)
+        report = Group(report, explanation_report(ruling.explanation, ruling.contract))
+    answer(context, as_json, value, report)
     raise typer.Exit(EXIT_CODES[ruling.verdict.outcome])

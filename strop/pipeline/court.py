@@ -302,13 +302,13 @@ class Court:
         self._ask_reference(Expect(slot=0))
         return snapshot_of(self.reference, 0)
 
-    def perturb(self, inputs: Tensors, draw: int) -> Tensors:
-        """The workload's results after one honest rounding of everything, where the reference's next answer will
-        overwrite them.
+    def perturb(self, inputs: Tensors, draw: int, contract: Contract | None = None) -> Tensors:
+        """The workload's results after one honest rounding of everything, at the precision of another contract if one
+        is named, where the reference's next answer will overwrite them.
         """
         self.deliver(self.reference, draw)
         self.reference.given.write(0, inputs)
-        self._ask_reference(Perturb(slot=0, seed=secrets.randbits(31)))
+        self._ask_reference(Perturb(slot=0, seed=secrets.randbits(31), contract=contract))
         return self.reference.made.views(0)
 
     def _ask_reference(self, request: DrawInputs | Expect | Perturb) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import replace
 
@@ -15,6 +15,7 @@ from strop.pipeline.challenge import challenge
 from strop.pipeline.counters import count, heaviest, with_counters
 from strop.pipeline.court import CHILDREN_OF_A_COURT, Court, Timeouts
 from strop.pipeline.decide import decide
+from strop.pipeline.explain import explain
 from strop.pipeline.judge import CONFIRMATION, SCREENING, Floor, judge, role_of
 from strop.pipeline.launches import measured
 from strop.ports import WallPort
@@ -31,6 +32,7 @@ from strop.records.event import (
     Profiled,
     Request,
 )
+from strop.records.explanation import Explanation
 from strop.records.graph import Capture
 from strop.records.measurement import Conditions
 from strop.records.profile import KernelProfile
@@ -228,6 +230,10 @@ class LocalStations:
         """What the judge is told."""
         asked = self.request
         return Rules(contract=self.contract, forbid=asked.forbid, max_error_ratio=asked.max_error_ratio)
+
+    def explain(self, candidate: Candidate, say: Callable[[str], None]) -> Explanation:
+        """How far its answers lie from the exact ones, for each kind of inputs."""
+        return explain(self.court, candidate, self.rules, say)
 
     def challenge(self, keep: Keep, mode: str) -> Challenged:
         """Time a confirmed candidate against a mode that takes long to build."""

@@ -120,12 +120,13 @@ class Expect(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Perturb(Record):
-    """Like Expect, but every operation's result is moved by one honest rounding of the contract's precision.
-    Reference only.
+    """Like Expect, but every operation's result is moved by one honest rounding of the precision of ``contract``, or of
+    the one that the workload was opened under. Reference only.
     """
 
     slot: int
     seed: int
+    contract: Contract | None = None
     ask: Literal["perturb"] = "perturb"
 
 

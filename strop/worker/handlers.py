@@ -188,7 +188,7 @@ def _expect(session: Session, request: Expect) -> Done:
 
 
 def _perturb(session: Session, request: Perturb) -> Done:
-    perturb(session, request.slot, request.seed)
+    perturb(session, request)
     return _settled(session)
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import torch
 
+from strop.wire.messages import Perturb
 from strop.worker.gold import Answer, write_answer
 from strop.worker.rounding import Rounding, storage_unit
 from strop.worker.session import Session
 
 
-def perturb(session: Session, slot: int, seed: int) -> None:
+def perturb(session: Session, request: Perturb) -> None:
     """Run with every result moved by one rounding, and round once more what is stored in a narrower type than it was
     computed in.
 
@@ -17,9 +18,9 @@ def perturb(session: Session, slot: int, seed: int) -> None:
         Blamed: the workload's code raises.
     """
     oracle = session.oracle
-    mode = Rounding(session.opened.contract, oracle.own, seed)
-    answer = oracle.answer(session.given.fixed, session.given.slot(slot), mode)
-    write_answer(_stored(session, answer, mode, oracle.own), session.made.slot(slot))
+    mode = Rounding(request.contract or session.opened.contract, oracle.own, request.seed)
+    answer = oracle.answer(session.given.fixed, session.given.slot(request.slot), mode)
+    write_answer(_stored(session, answer, mode, oracle.own), session.made.slot(request.slot))
 
 
 def _stored(session: Session, answer: Answer, mode: Rounding, own: torch.dtype) -> Answer:
