@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import torch
@@ -79,8 +79,8 @@ class Supply:
     """Contents for rounds: a few draws by the workload's own generator, of which each call sees a mixture of its own.
 
     Two draws, each secretly rolled, are mixed in secret shares: no call sees what another saw, nor a rearrangement of
-    it, and what lies between two members of a domain is a member of it. Integers and booleans, which do not mix, are
-    rolled alone. Leaves with a fixed meaning are taken from the draws as they are; a workload that has only such leaves
+    it, and what lies between two members of a domain is a member of it. Distributions are rolled by whole rows.
+    Integers and booleans, which do not mix, are rolled alone. Leaves with a fixed meaning are taken from the draws as they are; a workload that has only such leaves
     sees its draws in turn.
     """
 
@@ -100,20 +100,20 @@ class Supply:
         return {leaf.path: self._blend(leaf, one, other) for leaf in self.leaves}
 
     def _blend(self, leaf: Leaf, one: int, other: int) -> Blend:
-        size = max(1, self.draws[one][leaf.path].numel())
-        rolls = int(self.random.integers(size)), int(self.random.integers(size))
+        together = _rolled_together(leaf)
+        places = max(1, self.draws[one][leaf.path].numel() // max(1, together))
+        rolls = int(self.random.integers(places)) * together, int(self.random.integers(places)) * together
         return Blend(one=one, other=other, rolls=rolls, share=float(self.random.uniform(*_SHARES)))
 
     def made(self, leaf: Leaf, blend: Blend) -> torch.Tensor:
         """What a blend stands for."""
         one, other = (self.draws[number][leaf.path] for number in (blend.one, blend.other))
-        kind = leaf.domain.kind if leaf.domain else DomainKind.REAL if leaf.tensor.dtype.is_floating else None
+        kind = _kind(leaf)
         if one.numel() < 2 or kind not in (*_ROLLABLE, *_MIXABLE):
             return one
         if kind in _ROLLABLE or not leaf.tensor.dtype.is_floating:
             return _rolled(one, blend.rolls[0])
-        rolls = blend.rolls if kind is not DomainKind.DISTRIBUTION else (0, 0)
-        return _mixed(one, other, rolls, blend.share)
+        return _mixed(one, other, blend.rolls, blend.share)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +131,22 @@ class Contents(Sequence[Tensors]):
 
     def __iter__(self) -> Iterator[Tensors]:
         return (self[slot] for slot in range(len(self)))
+
+
+def _kind(leaf: Leaf) -> DomainKind | None:
+    return leaf.domain.kind if leaf.domain else DomainKind.REAL if leaf.tensor.dtype.is_floating else None
+
+
+def _rolled_together(leaf: Leaf) -> int:
+    """So many elements stay side by side when a leaf is rolled: whole rows of distributions."""
+    if _kind(leaf) is not DomainKind.DISTRIBUTION:
+        return 1
+    return replace(leaf.tensor, shape=leaf.tensor.shape[-1:]).elements
+
+
+def _is_told_apart(leaf: Leaf) -> bool:
+    """Whether one draw alone makes another leaf of every roll."""
+    return _kind(leaf) in (*_ROLLABLE, *_MIXABLE) and leaf.tensor.elements > _rolled_together(leaf)
 
 
 def _rolled(values: torch.Tensor, by: int) -> torch.Tensor:
@@ -173,7 +189,9 @@ def supply(court: Court) -> Supply:
     """Draw what the rounds are made of."""
     court.parameters(0)
     first = court.draw_inputs(Distribution.OWN)
-    # A single one, which is mixed with itself, where more of them would take the room that a clock needs.
-    count = min(BASE_DRAWS, max(1, limit_bytes(court.target) // max(1, bytes_of(first))))
+    # A single one, which is mixed with itself, where more of them would take the room that a clock needs; but never
+    # the same contents for every call, whose answer could be remembered.
+    least = 1 if any(_is_told_apart(leaf) for leaf in court.description.inputs) else 2
+    count = min(BASE_DRAWS, max(least, limit_bytes(court.target) // max(1, bytes_of(first))))
     draws = [first, *(court.draw_inputs(Distribution.OWN) for _ in range(count - 1))]
     return Supply(draws, court.description.inputs)

@@ -1,12 +1,13 @@
 """What timed rounds are fed with: how many calls, and contents that no call can know from another."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
 
-from strop.pipeline.slots import HOST_ARENA_BYTES, MAX_SLOTS, Supply, most_slots, slots_for
+from strop.pipeline.slots import HOST_ARENA_BYTES, MAX_SLOTS, Supply, most_slots, slots_for, supply
 from strop.records.target import MemoryLevel
 from strop.records.tensor import HOST, DType, TensorSpec
 from strop.records.workload import Domain, DomainKind, Leaf
@@ -177,3 +178,31 @@ def test_one_draw_alone_is_mixed_with_itself():
     source = Supply(draws, (leaf_of("x", DType.FLOAT32),), np.random.default_rng(0))
     seen = {raw(contents["x"]) for contents in source.round(10)}
     assert len(seen) == 10 and raw(draws[0]["x"]) not in seen
+
+
+def test_one_draw_of_distributions_is_never_the_same_twice():
+    rows = torch.softmax(drawn(0, DType.FLOAT64, (64, 5)), -1)
+    source = Supply([{"p": rows}], (leaf_of("p", DType.FLOAT64, DomainKind.DISTRIBUTION, (64, 5)),))
+    seen = [contents["p"] for contents in source.round(20)]
+    assert len({raw(one) for one in seen}) > 15
+    assert all(torch.allclose(one.sum(-1), torch.ones(64).double()) for one in seen)
+
+
+@pytest.mark.parametrize(
+    ("leaf", "draws"),
+    [
+        (leaf_of("x", DType.FLOAT32, shape=(4, 3)), 1),
+        (leaf_of("x", DType.FLOAT32, DomainKind.DISTRIBUTION, (4, 3)), 1),
+        (leaf_of("x", DType.FLOAT32, DomainKind.DISTRIBUTION, (12,)), 2),
+        (leaf_of("x", DType.FLOAT32, DomainKind.FIXED, (4, 3)), 2),
+        (leaf_of("x", DType.FLOAT32, shape=()), 2),
+    ],
+)
+def test_what_a_roll_does_not_tell_apart_is_drawn_twice_however_large(leaf, draws):
+    court = SimpleNamespace(
+        description=description(inputs=(leaf,), outputs=()),
+        target=replace(TARGET, memory=(MemoryLevel(name="memory", size_bytes=1),)),
+        parameters=lambda draw: {},
+        draw_inputs=lambda distribution: {"x": torch.ones(leaf.tensor.shape)},
+    )
+    assert len(supply(court).draws) == draws
