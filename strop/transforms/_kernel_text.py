@@ -74,23 +74,16 @@ class KernelText:
 
     @property
     def periods(self) -> tuple[int, ...]:
-        """Into how large parts its elements fall that use the same part of something smaller: whatever is indexed by
-        ``xindex % period``, where the period divides the size. Empty where program instances are not counted in one
-        dimension.
+        """Into how large parts its elements fall that read the same part of something smaller: what is loaded from an
+        address that knows its element by ``xindex % period`` alone, where the period divides the size. Empty where
+        program instances are not counted in one dimension.
         """
         size = self.numels.get("x", 0)
         if self.facts.get("grid_type") != ONE_DIMENSION or len(self.program_ids) != 1:
             return ()
-        found = {
-            node.right.value
-            for node in ast.walk(self.function)
-            if isinstance(node, ast.BinOp)
-            and isinstance(node.op, ast.Mod)
-            and isinstance(node.left, ast.Name)
-            and node.left.id == "xindex"
-            and isinstance(node.right, ast.Constant)
-            and isinstance(node.right.value, int)
-        }
+        known = _names_of_x(self.function)
+        uses = (_uses_of_x(call.args[0], known) for call in _calls_of(self.function, "load"))
+        found = {period for use in uses if len(use) == 1 for period in use}
         return tuple(sorted(each for each in found if 1 < each < size and size % each == 0))
 
     @property
@@ -144,6 +137,32 @@ def _read(source: str, function: ast.FunctionDef, decorator: ast.Call) -> Kernel
         decorator=decorator,
         function=function,
     )
+
+
+_WHOLE = 0
+_INDEX = {"xindex": frozenset({_WHOLE})}
+
+
+def _names_of_x(function: ast.FunctionDef) -> Mapping[str, frozenset[int]]:
+    """What the names that a kernel gives to parts of ``xindex`` (``x0 = (xindex % 16)``) are made of."""
+    return _INDEX | {
+        each.targets[0].id: _uses_of_x(each.value, _INDEX)
+        for each in function.body
+        if isinstance(each, ast.Assign) and isinstance(each.targets[0], ast.Name) and each.targets[0].id != "xindex"
+    }
+
+
+def _uses_of_x(node: ast.AST, known: Mapping[str, frozenset[int]]) -> frozenset[int]:
+    """The periods of the remainders of ``xindex`` that an expression is made of; beside them ``_WHOLE`` where it takes
+    anything else of it, or a value that was loaded, which may be any.
+    """
+    match node:
+        case ast.BinOp(left=ast.Name(id="xindex"), op=ast.Mod(), right=ast.Constant(value=int(period))):
+            return frozenset({period})
+        case ast.Name(id=name):
+            return frozenset({_WHOLE}) if name.startswith("tmp") else known.get(name, frozenset())
+        case _:
+            return frozenset().union(*(_uses_of_x(each, known) for each in ast.iter_child_nodes(node)))
 
 
 def _place(node: ast.expr) -> tuple[int, int]:

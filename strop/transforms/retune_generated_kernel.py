@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
@@ -214,12 +215,20 @@ def _ranges(text: KernelText, shaped: KernelText) -> tuple[ParameterRange, ...]:
     ranges = [
         ParameterRange(name=name, choices=tuple(dict.fromkeys(each[name] for each in liked))) for name in liked[0]
     ]
-    large = [each for each in text.periods if each * Shape(text).element_bytes >= _REPEATED_BYTES]
+    large = [each for each in text.periods if _is_worth_ordering(text, each, liked)]
     if large:
         ranges.append(ParameterRange(name=SWIZZLE, choices=(0, *large)))
     if eviction_hints(text):
         ranges.append(ParameterRange(name=EVICT, choices=(KEPT, "none", "evict_first")))
     return tuple(ranges)
+
+
+def _is_worth_ordering(text: KernelText, period: int, liked: Sequence[Mapping[str, int]]) -> bool:
+    """Whether what repeats is large, rows included, and some launch would divide the period."""
+    shape = Shape(text)
+    row = math.prod(size for prefix, size in shape.numels.items() if prefix.startswith("r"))
+    divides = any(period % each.get("xblock", 1) == 0 for each in liked)
+    return divides and period * row * shape.element_bytes >= _REPEATED_BYTES
 
 
 def _arguments(launch: Launch) -> dict[str, int]:

@@ -130,6 +130,24 @@ def test_periods_are_those_of_what_is_read_again():
     assert read_kernel(repeating().replace("xindex % 16", "xindex % ks0")).periods == ()
 
 
+@pytest.mark.parametrize(
+    ("address", "periods"),
+    [
+        ("x0", (16,)),
+        ("(-1) + x0", (16,)),
+        ("r0_1 + 512*x0", (16,)),
+        ("x0 + 32*x1", ()),
+        ("x0 + 16*tmp0", ()),
+        ("tmp0", ()),
+        ("x2", ()),
+    ],
+)
+def test_what_knows_its_element_by_more_than_a_remainder_does_not_repeat(address, periods):
+    names = "x0 = (xindex % 16)\n    x1 = xindex // 16\n    x2 = xindex\n    xmask ="
+    source = repeating().replace("xmask =", names, 1).replace("((xindex % 16))", f"({address})")
+    assert f"in_ptr1 + ({address})" in source and read_kernel(source).periods == periods
+
+
 def test_a_swizzle_changes_one_expression():
     edited = with_swizzle(read_kernel(repeating()), 16)
     assert edited.replace("(tl.program_id(0) % 4 * (16 // XBLOCK) + tl.program_id(0) // 4)", "tl.program_id(0)") == (

@@ -173,9 +173,20 @@ def repeating(elements=8 * LARGE, period=LARGE):
 def test_another_order_is_offered_where_something_large_is_read_again():
     (found,) = proposals(profiled(repeating()))
     assert {each.name: each.choices for each in found.parameters}["swizzle"] == (0, LARGE)
-    for source in (pointwise(), repeating(period=1 << 10), repeating(elements=LARGE)):
+    odd = repeating(period=LARGE + 1, elements=4 * (LARGE + 1))
+    for source in (pointwise(), repeating(period=1 << 10), repeating(elements=LARGE), odd):
         (found,) = proposals(profiled(source))
         assert "swizzle" not in {each.name for each in found.parameters}
+
+
+def test_what_rows_read_again_is_as_large_as_its_rows():
+    start = "    xindex = tl.program_id(0) * XBLOCK + tl.arange(0, XBLOCK)[:, None]\n"
+    again = f"{start}    tmp9 = tl.load(in_ptr1 + (512 * (xindex % 512)))\n    _tmp1 ="
+    for columns, offered in ((8192, True), (512, False)):
+        source = looped(rows=4096, columns=columns).replace("    _tmp1 =", again, 1)
+        assert read_kernel(source).periods == (512,)
+        found = proposals(profiled(source))
+        assert {"swizzle" in {each.name for each in proposal.parameters} for proposal in found} == {offered}
 
 
 def test_a_swizzle_reaches_the_text_beside_the_launch():
