@@ -80,8 +80,8 @@ class Supply:
 
     Two draws, each secretly rolled, are mixed in secret shares: no call sees what another saw, nor a rearrangement of
     it, and what lies between two members of a domain is a member of it. Distributions are rolled by whole rows.
-    Integers and booleans, which do not mix, are rolled alone. Leaves with a fixed meaning are taken from the draws as they are; a workload that has only such leaves
-    sees its draws in turn.
+    Integers and booleans, which do not mix, are rolled alone. Leaves with a fixed meaning are taken from the draws as
+    they are; a workload that has only such leaves sees its draws in turn.
     """
 
     draws: Sequence[Tensors]
