@@ -42,7 +42,7 @@ def measured(
     expect to win what it won there. ``budget_s`` is what the whole run may take, of which a part is for this.
 
     A child of its own does it, since a launch may be impossible and end it. Where nothing could be measured the
-    proposals stay what they were; one whose launch was tried and failed, like all others of it, is left out.
+    proposals stay what they were; one whose launch was tried and failed, like all others that were tried, is left out.
     """
     open_ones = [each for each in proposals if each.parameters and each.step.argument(HASH, "")]
     times = _Times(court, left_s=min(LIMIT_S, SHARE_OF_BUDGET * budget_s))

@@ -46,7 +46,7 @@ class Tuner:
     def ask(self, most: int = 1) -> list[Step]:
         """Up to ``most`` steps that were not asked for yet; none when there are no more values or trials."""
         asked: list[Step] = []
-        while self._parameters and self._left > 0 and len(asked) < most:
+        while self._left > 0 and len(asked) < most:
             step = next((each for each in self._nearest if each not in self._known), None) or self._sampled()
             if step is None:
                 break
