@@ -174,7 +174,10 @@ class Arena:
         try:
             self._lent = self._lent or DeviceMemory(layout.total_bytes)
         except CudaError as error:
-            raise ArenaSpoiled(str(error)) from error
+            if not self._former or self._former[-1].bytes.numel() < layout.total_bytes:
+                raise ArenaSpoiled(str(error)) from error
+            # A smaller layout was to give memory back, and there is not even enough to exchange it.
+            self._lent = self._former.pop()
         return self._lent.bytes[: layout.total_bytes]
 
     def _in_file(self, size_bytes: int) -> torch.Tensor:

@@ -158,6 +158,20 @@ def test_much_memory_that_a_smaller_layout_leaves_unused_is_given_back(driver, a
     assert len(driver.held) == 1 and arena.guards_intact()
 
 
+def test_memory_that_cannot_be_exchanged_for_less_is_kept(driver, arena, monkeypatch):
+    arena.resize(layout_of(5))
+    arena.release_former()
+    before = arena.handle
+    monkeypatch.setattr(arenas, "WORTH_GIVING_BACK_BYTES", 0)
+    driver.limit_bytes = layout_of(5).total_bytes
+    arena.resize(layout_of(1))
+    arena.release_former()
+    assert arena.handle == before and arena.bytes.numel() == layout_of(1).total_bytes
+    assert len(driver.held) == 1 and arena.guards_intact()
+    with pytest.raises(ArenaSpoiled, match="OUT_OF_MEMORY"):
+        arena.resize(layout_of(6))
+
+
 def test_the_copy_of_the_clock_grows_with_the_arena(driver, arena):
     arena.prepare_stop()
     arena.resize(layout_of(5))
