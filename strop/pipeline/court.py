@@ -219,8 +219,11 @@ class Court:
         if self.has_room_for(CHILDREN_OF_A_COURT):
             return
         for opened in (self._baseline, self._null):
-            child = opened.result() if opened is not None else None
-            if child is not None and child.made.layout.slots > 1:
+            # One that is still loading, or could not be loaded, was on no clock.
+            if opened is None or not opened.done() or opened.exception() is not None:
+                continue
+            child = opened.result()
+            if child.made.layout.slots > 1:
                 with owned(child):
                     self.map(child, 1)
 

@@ -123,7 +123,7 @@ class Session:
 
     def map(self, request: Map) -> None:
         """Map both arenas; views into earlier ones end with their last user."""
-        self._round = None
+        self._round = self.launched = None
         self.has_run = False
         self._given = arena(self.given_descriptor, request.given, request.given_handle, self._given)
         self._made = arena(self.made_descriptor, request.made, request.made_handle, self._made)

@@ -1,5 +1,6 @@
 """The trusted side computes on the device too: where its memory runs out nobody is to blame, and nothing crashes."""
 
+from concurrent.futures import Future
 from dataclasses import replace
 
 import pytest
@@ -100,6 +101,15 @@ def test_who_was_on_the_clock_keeps_its_slots_only_where_there_is_room(memory_by
         script.faults[m.Load] = crash()
         line.judge(RECIPE, fresh=False)
         assert [child.made.layout.slots == 1 for child in own] == [steps_down] * 2
+
+
+@pytest.mark.parametrize("is_done", [True, False])
+def test_who_could_not_be_loaded_or_still_is_has_nothing_to_give_back(is_done):
+    with line_with(ScriptedWall(), 100 << 10) as line:
+        line.court._null = null = Future()
+        if is_done:
+            null.set_exception(WorkloadInconclusive("no room"))
+        line.court.step_down()
 
 
 @pytest.mark.parametrize(("memory_bytes", "draws"), [(1 << 30, 1), (8 << 10, 3)])
