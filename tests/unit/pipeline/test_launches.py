@@ -91,7 +91,7 @@ def test_a_kernel_that_can_be_launched_in_one_way_only_is_timed_as_well():
     one_way = retuned(parameters=tuple(ParameterRange(name=each.name, choices=each.choices[:1]) for each in RANGES))
     (found,), wall = settled(lambda step: 60.0, [one_way])
     assert [request.steps for request in asked(wall)] == [(one_way.step,)]
-    assert found.gain_ns == 2 * 30.0 and found.parameters == ()
+    assert found.gain_ns == 2 * 40.0 and found.parameters == ()
 
 
 def test_a_slower_launch_promises_nothing():
