@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 from collections.abc import Mapping, Sequence
 
 import optuna
@@ -124,7 +125,10 @@ class Tuner:
 
     def _new_study(self, seed: int, startup: int) -> optuna.Study:
         optuna.logging.set_verbosity(optuna.logging.WARNING)
-        sampler = optuna.samplers.TPESampler(seed=seed, n_startup_trials=startup, constant_liar=True)
+        with warnings.catch_warnings():
+            # Optuna 4 says that this way to ask for several trials at once may change, which concerns no user.
+            warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+            sampler = optuna.samplers.TPESampler(seed=seed, n_startup_trials=startup, constant_liar=True)
         return optuna.create_study(direction="maximize", sampler=sampler)
 
 
