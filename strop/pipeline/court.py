@@ -214,16 +214,13 @@ class Court:
 
     def step_down(self) -> None:
         """Lend the court's own children one slot each after they were on the clock, where the slots of a clock would
-        leave no room for the next candidate.
+        leave no room for the next candidate. One that is not loaded, for whatever reason, was on none.
         """
         if self.has_room_for(CHILDREN_OF_A_COURT):
             return
         for opened in (self._baseline, self._null):
-            # One that is still loading, or could not be loaded, was on no clock.
-            if opened is None or not opened.done() or opened.exception() is not None:
-                continue
-            child = opened.result()
-            if child.made.layout.slots > 1:
+            child = opened.result() if opened and opened.done() and not opened.exception() else None
+            if child is not None and child.made.layout.slots > 1:
                 with owned(child):
                     self.map(child, 1)
 
