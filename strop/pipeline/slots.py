@@ -4,6 +4,7 @@ a copy.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -66,12 +67,16 @@ def _slot_bytes(description: Description) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Blend:
-    """How one call's contents of one leaf are made: two draws, how far each is rolled, and the share of the first."""
+    """How one call's contents of one leaf are made: two draws, how far each is rolled, and the share of the first up to
+    the place ``cut``, behind which it is the share of the second: adding up a draw that is mixed with itself would find
+    the same sum in every call else.
+    """
 
     one: int
     other: int
     rolls: tuple[int, int]
     share: float
+    cut: int
 
 
 @dataclass(slots=True)
@@ -102,8 +107,9 @@ class Supply:
     def _blend(self, leaf: Leaf, one: int, other: int) -> Blend:
         together = _rolled_together(leaf)
         places = max(1, self.draws[one][leaf.path].numel() // max(1, together))
-        rolls = int(self.random.integers(places)) * together, int(self.random.integers(places)) * together
-        return Blend(one=one, other=other, rolls=rolls, share=float(self.random.uniform(*_SHARES)))
+        first, second, cut = (int(place) * together for place in self.random.integers(places, size=3))
+        share = float(self.random.uniform(*_SHARES))
+        return Blend(one=one, other=other, rolls=(first, second), share=share, cut=cut)
 
     def made(self, leaf: Leaf, blend: Blend) -> torch.Tensor:
         """What a blend stands for."""
@@ -113,7 +119,7 @@ class Supply:
             return one
         if kind in _ROLLABLE or not leaf.tensor.dtype.is_floating:
             return _rolled(one, blend.rolls[0])
-        return _mixed(one, other, blend.rolls, blend.share)
+        return _mixed(one, other, blend)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,23 +159,24 @@ def _rolled(values: torch.Tensor, by: int) -> torch.Tensor:
     return values.reshape(-1).roll(by).reshape(values.shape)
 
 
-def _mixed(one: torch.Tensor, other: torch.Tensor, rolls: tuple[int, int], share: float) -> torch.Tensor:
-    """``share`` of one, rolled, and the rest of the other; in parts, because large inputs leave no room for more."""
+def _mixed(one: torch.Tensor, other: torch.Tensor, blend: Blend) -> torch.Tensor:
+    """Shares of one, rolled, and the rest of the other; in parts, because large inputs leave no room for more."""
     first, second = one.reshape(-1), other.reshape(-1)
     mixed = torch.empty_like(first)
-    for start in range(0, len(mixed), PART):
-        here = _rolled_part(first, rolls[0], start)
-        there = _rolled_part(second, rolls[1], start)
-        part = torch.sub(here, there, out=mixed[start : start + PART]).mul_(share).add_(there)
+    for start, stop in itertools.pairwise(sorted({*range(0, len(mixed), PART), blend.cut, len(mixed)})):
+        here = _rolled_part(first, blend.rolls[0], start, stop)
+        there = _rolled_part(second, blend.rolls[1], start, stop)
+        share = blend.share if start < blend.cut else 1 - blend.share
+        part = torch.sub(here, there, out=mixed[start:stop]).mul_(share).add_(there)
         if not part.is_complex():
             # Rounding must not carry a value out of its domain, such as a probability above 1.
             part.clamp_(min=torch.minimum(here, there)).clamp_(max=torch.maximum(here, there))
     return mixed.reshape(one.shape)
 
 
-def _rolled_part(flat: torch.Tensor, by: int, start: int) -> torch.Tensor:
-    """The part that begins at ``start`` of what ``flat.roll(by)`` would be."""
-    begin, count = (start - by) % len(flat), min(PART, len(flat) - start)
+def _rolled_part(flat: torch.Tensor, by: int, start: int, stop: int) -> torch.Tensor:
+    """The part from ``start`` to ``stop`` of what ``flat.roll(by)`` would be."""
+    begin, count = (start - by) % len(flat), stop - start
     whole = flat[begin : begin + count]
     return whole if len(whole) == count else torch.cat((whole, flat[: count - len(whole)]))
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 
+from strop.pipeline import slots
 from strop.pipeline.slots import HOST_ARENA_BYTES, MAX_SLOTS, Supply, most_slots, slots_for, supply
 from strop.records.target import MemoryLevel
 from strop.records.tensor import HOST, DType, TensorSpec
@@ -186,6 +187,23 @@ def test_one_draw_of_distributions_is_never_the_same_twice():
     seen = [contents["p"] for contents in source.round(20)]
     assert len({raw(one) for one in seen}) > 15
     assert all(torch.allclose(one.sum(-1), torch.ones(64).double()) for one in seen)
+
+
+def test_what_adds_up_one_draw_alone_finds_another_sum_in_every_call():
+    values = torch.rand(1 << 12, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    source = Supply([{"x": values}], (leaf_of("x", DType.FLOAT64, shape=(1 << 12,)),), np.random.default_rng(0))
+    sums = torch.stack([contents["x"].sum() for contents in source.round(20)])
+    apart = (sums[:, None] - sums).abs()[~torch.eye(20, dtype=torch.bool)]
+    independent = (2 * len(values) / 12) ** 0.5
+    assert apart.median() > independent / 20
+
+
+def test_parts_are_mixed_as_the_whole_is(monkeypatch):
+    draws = [{"x": drawn(seed, shape=(97,))} for seed in range(2)]
+    contents = Supply(draws, (leaf_of("x", DType.FLOAT32, shape=(97,)),)).round(9)
+    whole = [raw(one["x"]) for one in contents]
+    monkeypatch.setattr(slots, "PART", 10)
+    assert [raw(one["x"]) for one in contents] == whole
 
 
 @pytest.mark.parametrize(
