@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import optuna
 
@@ -15,8 +15,8 @@ TRIALS = 8
 """Other values that are tried for one step where a trial is a whole judgement, which takes seconds to minutes."""
 STARTUP = 3
 
-_ASKS = 64
-"""So often a sampler may come back to values that are known before it counts as having no more."""
+_ASKS = 8
+"""So often a sampler may come back to values that are known before the nearest unknown ones are taken instead."""
 
 
 def with_values(step: Step, values: dict[str, Scalar]) -> Step:
@@ -38,20 +38,16 @@ class Tuner:
         self.step = step
         self._parameters = [each for each in parameters if len(each.choices) > 1]
         self._orders = {each.name: _order(each.choices) for each in self._parameters}
-        self._left = trials
+        self._left, self._startup = trials, startup
         self._told: dict[Step, float | None] = {}
-        self._asked: dict[Step, optuna.trial.Trial] = {}
-        self._nearest = self._by_distance(None if self._size() <= trials + 1 else startup)
-        self._study = self._new_study(seed, startup) if self._size() > trials + 1 else None
+        self._asked: dict[Step, optuna.trial.Trial | None] = {}
+        self._nearest = iter(self._by_distance())
+        self._study = _new_study(seed, startup)
 
     def ask(self, most: int = 1) -> list[Step]:
         """Up to ``most`` steps that were not asked for yet; none when there are no more values or trials."""
         asked: list[Step] = []
-        while self._left > 0 and len(asked) < most:
-            step = next((each for each in self._nearest if each not in self._known), None) or self._sampled()
-            if step is None:
-                break
-            self._trial_of(step)
+        while self._left > 0 and len(asked) < most and (step := self._next()) is not None:
             asked.append(step)
             self._left -= 1
         return asked
@@ -59,24 +55,29 @@ class Tuner:
     def tell(self, step: Step, speedup: float | None) -> None:
         """How fast a step was; None when it was not right or could not be timed."""
         self._told[step] = speedup
-        self._answer(self._trial_of(step), speedup)
-        self._asked.pop(step, None)
+        if step not in self._asked:
+            self._asked[step] = self._trial_of(step)
+        self._answer(self._asked[step], speedup)
 
     @property
     def is_hopeless(self) -> bool:
         """Whether nothing that was told so far was right."""
         return bool(self._told) and all(speedup is None for speedup in self._told.values())
 
-    @property
-    def _known(self) -> set[Step]:
-        return {*self._told, *self._asked}
+    def _next(self) -> Step | None:
+        """What the sampler asks for, once it has something to learn from, or else the nearest that was not tried."""
+        step = self._sampled() if len(self._asked) >= self._startup else None
+        if step is None:
+            step = next((each for each in self._nearest if each not in self._asked), None)
+            if step is not None:
+                self._asked[step] = self._trial_of(step)
+        return step
 
     def _sampled(self) -> Step | None:
-        for _ in range(_ASKS if self._study is not None else 0):
-            assert self._study is not None  # noqa: S101 - the loop does not run without one
+        for _ in range(_ASKS if self._parameters else 0):
             trial = self._study.ask(self._distributions())
             step = with_values(self.step, self._values(trial.params))
-            if step not in self._known:
+            if step not in self._asked:
                 self._asked[step] = trial
                 return step
             # The sampler came back to values that are known: tell it what they gave, so that it looks elsewhere.
@@ -84,31 +85,25 @@ class Tuner:
         return None
 
     def _trial_of(self, step: Step) -> optuna.trial.Trial | None:
-        """What the study knows the step as."""
+        """What the study will know a step as that it did not ask for; None for values that are not for choice."""
         places = self._places(step)
-        if self._study is not None and places is not None and step not in self._asked:
-            self._study.enqueue_trial(places)
-            self._asked[step] = self._study.ask(self._distributions())
-        return self._asked.get(step)
+        if not places:
+            return None
+        self._study.enqueue_trial(places)
+        return self._study.ask(self._distributions())
 
     def _answer(self, trial: optuna.trial.Trial | None, speedup: float | None) -> None:
-        if self._study is not None and trial is not None:
+        if trial is not None:
             failed = optuna.trial.TrialState.FAIL if speedup is None else None
             self._study.tell(trial, speedup, state=failed)
 
-    def _by_distance(self, most: int | None) -> list[Step]:
-        """Combinations, those nearest to the defaults first."""
+    def _by_distance(self) -> Iterator[Step]:
+        """Every combination, those nearest to the defaults first."""
         names = [each.name for each in self._parameters]
         places = itertools.product(*(range(len(each.choices)) for each in self._parameters))
-        ordered = sorted(places, key=lambda place: (sum(position > 0 for position in place), sum(place), place))
-        chosen = [[each.choices[at] for each, at in zip(self._parameters, place, strict=True)] for place in ordered]
-        return [with_values(self.step, dict(zip(names, values, strict=True))) for values in chosen[:most]]
-
-    def _size(self) -> int:
-        size = 1
-        for each in self._parameters:
-            size *= len(each.choices)
-        return size
+        for place in sorted(places, key=lambda place: (sum(place), place)):
+            values = [each.choices[at] for each, at in zip(self._parameters, place, strict=True)]
+            yield with_values(self.step, dict(zip(names, values, strict=True)))
 
     def _distributions(self) -> dict[str, optuna.distributions.BaseDistribution]:
         return {name: _distribution(order) for name, order in self._orders.items()}
@@ -123,13 +118,14 @@ class Tuner:
             return None
         return {name: order.index(values[name]) for name, order in self._orders.items()}
 
-    def _new_study(self, seed: int, startup: int) -> optuna.Study:
-        optuna.logging.set_verbosity(optuna.logging.WARNING)
-        with warnings.catch_warnings():
-            # Optuna 4 says that this way to ask for several trials at once may change, which concerns no user.
-            warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
-            sampler = optuna.samplers.TPESampler(seed=seed, n_startup_trials=startup, constant_liar=True)
-        return optuna.create_study(direction="maximize", sampler=sampler)
+
+def _new_study(seed: int, startup: int) -> optuna.Study:
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    with warnings.catch_warnings():
+        # Optuna 4 says that this way to ask for several trials at once may change, which concerns no user.
+        warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+        sampler = optuna.samplers.TPESampler(seed=seed, n_startup_trials=startup, constant_liar=True)
+    return optuna.create_study(direction="maximize", sampler=sampler)
 
 
 def _order(choices: Sequence[Scalar]) -> list[Scalar]:
