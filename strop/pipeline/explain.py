@@ -38,7 +38,7 @@ def explain(court: Court, candidate: Candidate, rules: Rules, say: Callable[[str
     plan = full_plan(court.description)
     cases = [case for case in (*plan.values, *plan.parameters) if case.distribution is not Distribution.SPECIAL]
     rows: list[ErrorRow] = []
-    alike: list[str] = []
+    alike: list[tuple[str, ...]] = []
     probed: set[Distribution] = set()
     inexact = {leaf.path for leaf in made_leaves(court.description) if leaf.tensor.dtype.is_floating}
     with ExitStack() as stack:
@@ -59,8 +59,8 @@ def explain(court: Court, candidate: Candidate, rules: Rules, say: Callable[[str
     return Explanation(rows=tuple(rows), looks_like=_first(alike))
 
 
-def _first(names: Sequence[str]) -> str:
-    return next(filter(None, names), "")
+def _first(names: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    return next(filter(None, names), ())
 
 
 def _row(leaf: LeafErrors, gold: Gold, rules: Rules) -> ErrorRow:
@@ -77,17 +77,20 @@ def _row(leaf: LeafErrors, gold: Gold, rules: Rules) -> ErrorRow:
     )
 
 
-def _alike(court: Court, gold: Gold, leaves: Sequence[LeafErrors]) -> list[str]:
+def _alike(court: Court, gold: Gold, leaves: Sequence[LeafErrors]) -> list[tuple[str, ...]]:
     """What each output's errors look like."""
-    lower: dict[str, dict[str, ErrorQuantiles]] = {}
+    lower: dict[str, dict[str, float]] = {}
     for name in LOWER:
         with trusted("The reference could not answer"):
             sample = court.perturb(gold.inputs, gold.case.parameters_draw, CONTRACTS[name])
-        lower[name] = {each.path: each.candidate for each in case_errors(court.description, gold, sample)}
-    found: list[str] = []
-    for leaf in leaves:
-        honest = (leaf.honest or NO_ERROR).p50
-        promised = max(leaf.baseline.p50, honest, leaf.floor)
-        beside = {name: errors[leaf.path] for name, errors in lower.items()}
-        found.append(looks_like(leaf.candidate, ErrorQuantiles(p50=promised, p99=0.0, p999=0.0, max=0.0), beside))
-    return found
+        lower[name] = {each.path: each.candidate.p50 for each in case_errors(court.description, gold, sample)}
+    return [
+        looks_like(
+            leaf.candidate.p50,
+            leaf.baseline.p50,
+            (leaf.honest or NO_ERROR).p50,
+            {name: medians[leaf.path] for name, medians in lower.items()},
+            leaf.floor,
+        )
+        for leaf in leaves
+    ]

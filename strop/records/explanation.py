@@ -25,10 +25,10 @@ class ErrorRow(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation(Record):
-    """All rows, and the precision below the contract's that a candidate's errors look like (the name of a contract),
-    empty for none. ``because`` says why there are no more rows, where something ended them.
+    """All rows, and the precisions below the contract's that a candidate's errors look like (names of contracts; none
+    for an honest one). ``because`` says why there are no more rows, where something ended them.
     """
 
     rows: tuple[ErrorRow, ...] = ()
-    looks_like: str = ""
+    looks_like: tuple[str, ...] = ()
     because: str = ""

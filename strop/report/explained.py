@@ -19,9 +19,9 @@ _LEGEND = "99 % quantile, logarithmic axis: c candidate, b baseline, h honest ro
 
 
 def explanation_json(explanation: Explanation) -> Json:
-    """Everything; ``looks_like`` is null where nothing looks like a lower precision."""
+    """Everything; ``looks_like`` is empty where nothing looks like a lower precision."""
     return {
-        "looks_like": explanation.looks_like or None,
+        "looks_like": list(explanation.looks_like),
         "because": explanation.because,
         "rows": [
             {
@@ -46,7 +46,7 @@ def explanation_report(explanation: Explanation, contract: str) -> Group:
     """Behind the verdict."""
     parts: list[RenderableType] = []
     if explanation.looks_like:
-        alike = f"under the contract {contract} its errors look like {explanation.looks_like}"
+        alike = f"under the contract {contract} its errors look like {' or '.join(explanation.looks_like)}"
         parts.append(Text(f"Hidden precision downgrade: {alike}.\n", style="bold red"))
     if explanation.because:
         parts.append(Text(f"It ended before all inputs were tried: {explanation.because}\n", style="yellow"))
