@@ -100,11 +100,36 @@ def _transform(entry: dict[str, Any]) -> str:
     return "\n".join([f"## {entry['name']}", "", f"{cell(summary)}.", "", "| | |", "|---|---|", *rows])
 
 
+def cheats() -> str:
+    """The galleries: one row per file, by kind for what must be caught."""
+    sys.path.insert(0, str(ROOT))
+    from tests.gallery.cards import cards
+
+    blocks = []
+    found = [*cards("liars"), *cards("faults"), *cards("gpu_faults")]
+    for kind in sorted({card["kind"] for card in found}):
+        rows = [
+            f"| `{card.name}`: {cell(card.title)} | {cell(card['story'])} | {cell(card['seen'])} | "
+            f"{cell(card.get('caught-by') or card['ends-as'])} |"
+            for card in sorted((each for each in found if each["kind"] == kind), key=lambda card: card.title)
+        ]
+        head = f"### {kind[:1].upper()}{kind[1:]} ({len(rows)})"
+        blocks.append("\n".join([head, "", "| what | story | seen | caught by |", "|---|---|---|---|", *rows]))
+    honest = [
+        f"| `{card.name}`: {cell(card.title)} | {cell(card['story'])} | {cell(card['rejected-by'])} |"
+        for card in cards("honest")
+    ]
+    head = f"## Honest kernels that must pass ({len(honest)})"
+    blocks.append("\n".join([head, "", "| what | story | rejected by |", "|---|---|---|", *honest]))
+    return "\n\n".join(blocks)
+
+
 PARTS: dict[str, tuple[str, Callable[[], str]]] = {
     "words": ("words.md", words),
     "errors": ("errors.md", errors),
     "checks": ("referee.md", checks),
     "catalogue": ("catalogue.md", catalogue),
+    "cheats": ("cheats.md", cheats),
 }
 
 
