@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from strop.api.asking import Asked
@@ -82,27 +83,49 @@ def rule(
         BadWorkload: the workload's own code does not load, raises, or makes NaN.
         WorkloadInconclusive: no baseline could be built.
     """
+    (ruling,) = rulings(house, workload, [candidate], target, asked, say, timed=timed, explain=explain)
+    return ruling
+
+
+def rulings(
+    house: Home,
+    workload: Workload,
+    candidates: Sequence[Candidate],
+    target: Target,
+    asked: Asked,
+    say: Say,
+    *,
+    timed: bool = False,
+    explain: bool = False,
+) -> Iterator[Ruling]:
+    """Have several candidates judged one after the other, each in a fresh process, beside one reference.
+
+    Raises:
+        BadWorkload: the workload's own code does not load, raises, or makes NaN.
+        WorkloadInconclusive: no baseline could be built.
+    """
     request = asked.checked()
     with open_stations(house, workload, target, request) as (stations, _):
         say("loading the workload behind the wall")
         mode = stations.describe().description.mode
         say("checking that a wrong answer would be noticed")
         admitted = stations.admit()
-        if admitted.admissible:
-            judgement = _timed(stations, candidate, say) if timed else _judged(stations, candidate, say)
-        else:
-            judgement = Judgement(verdict=_not_admitted(candidate, stations.wall.isolation, admitted.because))
-        explanation = stations.explain(candidate, say) if explain and admitted.admissible else None
-    return Ruling(
-        workload=workload,
-        target=target,
-        contract=request.contract.name,
-        mode=mode,
-        candidate=candidate,
-        verdict=judgement.verdict,
-        comparison=judgement.comparison,
-        explanation=explanation,
-    )
+        for candidate in candidates:
+            if admitted.admissible:
+                judgement = _timed(stations, candidate, say) if timed else _judged(stations, candidate, say)
+            else:
+                judgement = Judgement(verdict=_not_admitted(candidate, stations.wall.isolation, admitted.because))
+            explanation = stations.explain(candidate, say) if explain and admitted.admissible else None
+            yield Ruling(
+                workload=workload,
+                target=target,
+                contract=request.contract.name,
+                mode=mode,
+                candidate=candidate,
+                verdict=judgement.verdict,
+                comparison=judgement.comparison,
+                explanation=explanation,
+            )
 
 
 def _judged(stations: LocalStations, candidate: Candidate, say: Say) -> Judgement:
