@@ -75,8 +75,6 @@ class _Times:
     def learn(self, stack: ExitStack, steps: Sequence[Step]) -> None:
         """Time those that are not known yet."""
         new = tuple(dict.fromkeys(step for step in steps if step not in self.found))
-        if not new or self.left_s <= 0:
-            return
         court, began_s = self.court, time.monotonic()
         request = AskLaunches(steps=new, cache_bytes=court.target.last_level_cache_bytes, limit_s=self.left_s)
         try:
