@@ -31,7 +31,6 @@ _SWAPPED_OPERATORS: dict[type[ast.operator], type[ast.operator]] = {
 _LESS_EXACT = ("{0}.bfloat16().float()", "{0}.half().float()", "_ten_bits({0})")
 
 EQUIVALENT: dict[str, str] = {
-    "batch_norm_by_hand:19:other-operator:b1bdfcb8": "the division leaves no rest",
     "different_every_time:19:other-operator:5bb6edd9": "the counter only says which of two orders is taken",
     "different_every_time:19:update-forgotten:deec5a74": "the counter only says which of two orders is taken",
     "double_inside:19:lower-precision:0818bc76": "bits are taken off single precision alone",
