@@ -7,7 +7,6 @@ workload: average_pool
 caught-by: matches_reference
 """
 
-import torch
 from torch import nn
 
 
