@@ -12,6 +12,9 @@ from strop.records.tensor import DType
 from strop.records.verdict import Failed, Finding, Passed
 from strop.records.workload import Leaf
 
+_KEY = "['"
+"""How the path of what lies under a key goes on."""
+
 
 class KeepsInterface(Check):
     """Strides are no part of it: a caller reads the same values in any layout."""
@@ -33,6 +36,24 @@ class KeepsInterface(Check):
         Example(
             says="One of two outputs is missing.",
             evidence=replace(GOOD_INTERFACE, expected=(output("output[0]"), output("output[1]"))),
+            outcome="failed",
+        ),
+        Example(
+            says="The keys of a dictionary in another order.",
+            evidence=replace(
+                GOOD_INTERFACE,
+                expected=(output("out['mean']"), output("out['spread']")),
+                got=(output("out['spread']"), output("out['mean']")),
+            ),
+            outcome="passed",
+        ),
+        Example(
+            says="The fields of a named tuple in another order: whoever takes it apart mixes them up.",
+            evidence=replace(
+                GOOD_INTERFACE,
+                expected=(output("out.mean"), output("out.spread")),
+                got=(output("out.spread"), output("out.mean")),
+            ),
             outcome="failed",
         ),
         Example(
@@ -78,11 +99,20 @@ def _problems(evidence: InterfaceEvidence) -> Iterator[str]:
     if len(evidence.got) != len(evidence.expected):
         paths = ", ".join(leaf.path for leaf in evidence.expected) or "nothing"
         yield f"It returns {len(evidence.got)} tensor(s); the workload returns {len(evidence.expected)}: {paths}."
-    for want, got in zip(evidence.expected, evidence.got, strict=False):
+    for want, got in zip(evidence.expected, _in_order(evidence), strict=False):
         if difference := _difference(want, got):
             yield difference
     for path, count in evidence.unwritten:
         yield f"{path}: {count} elements were never written. Write the whole output on every call."
+
+
+def _in_order(evidence: InterfaceEvidence) -> tuple[Leaf, ...]:
+    """What came, in the order in which it was expected where everything has a key: a dictionary has no order."""
+    by_path = {leaf.path: leaf for leaf in evidence.got}
+    wanted = [leaf.path for leaf in evidence.expected]
+    if by_path.keys() != set(wanted) or not all(_KEY in path for path in wanted):
+        return evidence.got
+    return tuple(by_path[path] for path in wanted)
 
 
 def _difference(want: Leaf, got: Leaf) -> str:

@@ -1,4 +1,4 @@
-"""Step 3 of the cascade: one run, and everything about it but the values."""
+"""Step 3 of the cascade: a run, and everything about it but the values; and the same of every later run."""
 
 from __future__ import annotations
 
@@ -36,6 +36,21 @@ def inspect_interface(court: Court, child: ChildPort, gold: Gold, missing: tuple
         changed_parameters=ran.changed_parameters,
         aliases=tuple(path for path in ran.aliases if path not in description.aliases),
         missing_parameters=missing,
+    )
+
+
+def inspect_conduct(court: Court, child: ChildPort, gold: Gold, ran: Ran) -> InterfaceEvidence:
+    """What one further run touched and how its results lie: whoever behaves at first need not do so for ever."""
+    description = court.description
+    return InterfaceEvidence(
+        expected=description.outputs,
+        got=ran.outputs,
+        guards_broken=tuple(
+            name for name, arena in (("inputs", child.given), ("outputs", child.made)) if not arena.guards_intact()
+        ),
+        wrong_inputs=changed_inputs(child.given.views(0), gold, description.mutates),
+        changed_parameters=ran.changed_parameters,
+        aliases=tuple(path for path in ran.aliases if path not in description.aliases),
     )
 
 

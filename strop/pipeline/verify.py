@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import TypeVar
 
 from strop.checks import SHELF
 from strop.checks._base import Check, Rules
@@ -15,7 +16,7 @@ from strop.errors import ChildFault
 from strop.pipeline.cases import Plan
 from strop.pipeline.court import SLOTS, Court, snapshot_of
 from strop.pipeline.gold import Gold
-from strop.pipeline.inspection import inspect_interface
+from strop.pipeline.inspection import inspect_conduct, inspect_interface
 from strop.pipeline.values import errors_as_needed
 from strop.ports import ChildPort
 from strop.records.candidate import Candidate, SourceForm
@@ -26,6 +27,7 @@ from strop.records.evidence import (
     CrashKind,
     Distribution,
     Evidence,
+    InterfaceEvidence,
     LeafErrors,
     PolicyEvidence,
     Stage,
@@ -37,6 +39,8 @@ from strop.records.verdict import Failed, Finding, Inconclusive, Passed, Scope, 
 from strop.stats.errors import error_ratio
 from strop.wire.messages import Accept, Accepted, Ran, Run
 from strop.wire.tensors import Tensors
+
+Found = TypeVar("Found")
 
 _UNCOUNTED = (Distribution.SPECIAL, Distribution.CONSTANT_ROWS)
 """Not in the error ratio: on equal terms the error of a sum is the luck of its order, for anybody."""
@@ -200,12 +204,16 @@ def _judge_cases(
 ) -> bool:
     for case in cases:
         # No name for the gold: a large one is let go before the next is made.
-        evidence = contained(stage, partial(answer, court, child, court.gold(case), stage, cascade.factor))
-        if isinstance(evidence, ValuesEvidence) and case.distribution is Distribution.SPECIAL:
+        found = contained(stage, partial(answer, court, child, court.gold(case), stage, cascade.factor))
+        if isinstance(found, CrashEvidence):
+            cascade.hear(stage, found)
+            return False
+        evidence, conduct = found
+        if case.distribution is Distribution.SPECIAL:
             evidence = _narrow(evidence, candidate, cascade)
-        elif isinstance(evidence, ValuesEvidence) and stage is not Stage.STATE and case.distribution not in _UNCOUNTED:
+        elif stage is not Stage.STATE and case.distribution not in _UNCOUNTED:
             cascade.counted[case] = evidence.leaves
-        if not cascade.hear(stage, evidence) or isinstance(evidence, CrashEvidence):
+        if not (cascade.hear(stage, evidence) and cascade.hear(Stage.INTERFACE, conduct)):
             return False
     return cascade.open
 
@@ -218,25 +226,33 @@ def _ratio(court: Court, child: ChildPort, candidate: Candidate, plan: Plan, cas
         return cascade.open
     alone = [case for case, leaves in cascade.counted.items() if any(leaf.honest is None for leaf in leaves)]
     for case in alone:
-        evidence = contained(Stage.VALUES, partial(answer, court, child, court.gold(case), Stage.VALUES, None))
-        if isinstance(evidence, ValuesEvidence):
-            cascade.counted[case] = evidence.leaves
-        if not cascade.hear(Stage.VALUES, evidence) or isinstance(evidence, CrashEvidence):
+        found = contained(Stage.VALUES, partial(answer, court, child, court.gold(case), Stage.VALUES, None))
+        if isinstance(found, CrashEvidence):
+            cascade.hear(Stage.VALUES, found)
+            return False
+        evidence, _ = found
+        cascade.counted[case] = evidence.leaves
+        if not cascade.hear(Stage.VALUES, evidence):
             return False
     return cascade.open
 
 
-def answer(court: Court, child: ChildPort, gold: Gold, stage: Stage, factor: float | None) -> ValuesEvidence:
-    """Have the candidate's child run one case and turn what it left into error figures; see ``errors_as_needed``."""
+def answer(
+    court: Court, child: ChildPort, gold: Gold, stage: Stage, factor: float | None
+) -> tuple[ValuesEvidence, InterfaceEvidence]:
+    """Have the candidate's child run one case and turn what it left into error figures; see ``errors_as_needed``.
+    Beside them, what it touched on the way.
+    """
     court.deliver(child, gold.case.parameters_draw)
     child.given.write(0, gold.inputs)
     child.given.write(1, court.other_inputs)
     child.made.poison([0, 1])
-    child.ask(Run(slot=0, circumstance=gold.case.circumstance), Ran, court.timeouts.run_s)
+    ran = child.ask(Run(slot=0, circumstance=gold.case.circumstance), Ran, court.timeouts.run_s)
     got = snapshot_of(child, 0)
+    conduct = inspect_conduct(court, child, gold, ran)
     accepted = ask_user(court, gold, got) if court.description.has_acceptance else None
     leaves = errors_as_needed(court, gold, got, factor)
-    return ValuesEvidence(stage=stage, case=gold.case, leaves=leaves, accepted=accepted)
+    return ValuesEvidence(stage=stage, case=gold.case, leaves=leaves, accepted=accepted), conduct
 
 
 def ask_user(court: Court, gold: Gold, got: Tensors) -> bool:
@@ -257,7 +273,7 @@ def open_child(court: Court, child: ChildPort) -> None:
         raise ChildFault(replace(fault.evidence, kind=CrashKind.INFRASTRUCTURE)) from fault
 
 
-def contained(stage: Stage, gather: Callable[[], Evidence]) -> Evidence:
+def contained(stage: Stage, gather: Callable[[], Found]) -> Found | CrashEvidence:
     """Evidence, or how the child ended while it was gathered."""
     try:
         return gather()

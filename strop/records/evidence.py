@@ -160,7 +160,7 @@ class CrashEvidence(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InterfaceEvidence(Record):
-    """What the first run returned and touched, beside what the reference does.
+    """What a run returned and touched, beside what the reference does.
 
     ``unwritten`` counts poisoned bytes that survived per output path; ``guards_broken`` names arenas whose guard
     bytes changed;

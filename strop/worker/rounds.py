@@ -15,6 +15,7 @@ from strop.worker.guard import foreign
 from strop.worker.leaves import Call, flatten_call, is_left_behind, tensors_in
 from strop.worker.opened import Opened
 from strop.worker.runner import Runner
+from strop.worker.tensors import plain
 
 STATE = "state:"
 STATE_INPUTS = "state:inputs:"
@@ -114,14 +115,7 @@ def deposit_left(call: Call, places: Mapping[str, torch.Tensor]) -> None:
 
 
 def _put(place: torch.Tensor, value: torch.Tensor) -> bool:
-    if type(value) is _PlainTensor:
-        return _put_plain(place, value)
-    # A subclass may answer questions about itself as it pleases; here its own answers are switched off.
-    with torch._C.DisableTorchFunctionSubclass():
-        return _put_plain(place, value)
-
-
-def _put_plain(place: torch.Tensor, value: torch.Tensor) -> bool:
+    value = plain(value)
     if value.shape != place.shape or value.dtype != place.dtype or value.device != place.device:
         return False
     _copy(place, value.detach() if value.requires_grad else value)

@@ -15,7 +15,7 @@ from strop.worker.leaves import flatten_call, left_behind, tensors_in
 from strop.worker.rounds import STATE_BUFFERS, STATE_INPUTS, deposit, deposit_left, left_of, outputs_of
 from strop.worker.runner import buffers_by_given_name, changed_parameters
 from strop.worker.session import Session
-from strop.worker.tensors import spec_of
+from strop.worker.tensors import plain, spec_of
 
 Tensors = Mapping[str, torch.Tensor]
 
@@ -30,7 +30,8 @@ def run(session: Session, request: Run) -> Ran:
     made = session.made.slot(request.slot)
     runner = outcome.runner
     with foreign(runner.who, "Copying its results"), torch._C.DisableTorchFunctionSubclass():
-        outputs = tensors_in(outcome.result, "out") | _left(session, outcome, left_of(made))
+        found = tensors_in(outcome.result, "out") | _left(session, outcome, left_of(made))
+        outputs = {path: plain(tensor) for path, tensor in found.items()}
         leaves = tuple(Leaf(path=path, tensor=spec_of(tensor, path)) for path, tensor in outputs.items())
         own = {path: tensor for path, tensor in outputs.items() if tensor is not outcome.inputs.get(path)}
         aliases = session.watch.aliases(outcome.inputs, own)

@@ -15,6 +15,7 @@ from strop.worker.leaves import tensors_in
 from strop.worker.opened import Opened
 from strop.worker.rounds import Round
 from strop.worker.runner import Runner
+from strop.worker.tensors import plain
 from strop.worker.watch import Watch
 
 
@@ -118,7 +119,7 @@ class Session:
         """Replace what is run."""
         self._runner = runner
         self._second = self._round = self.launched = None
-        self.watch.remember(tensors_in(runner.last_result, "out"))
+        self.watch.remember({path: plain(each) for path, each in tensors_in(runner.last_result, "out").items()})
         runner.last_result = None
 
     def map(self, request: Map) -> None:

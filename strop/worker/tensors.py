@@ -15,8 +15,18 @@ _WIDE = {
     torch.complex64: torch.complex128,
 }
 
+_as_subclass = torch.Tensor.as_subclass
+
 Memory = tuple[int, int]
 """First byte and end of a piece of memory, as addresses."""
+
+
+def plain(tensor: torch.Tensor) -> torch.Tensor:
+    """The tensor without its class and its attributes, which may answer questions about it as they please."""
+    if type(tensor) is torch.Tensor and not vars(tensor):
+        return tensor
+    with torch._C.DisableTorchFunctionSubclass():
+        return _as_subclass(tensor, torch.Tensor)
 
 
 def wide_dtype(dtype: torch.dtype) -> torch.dtype:

@@ -14,8 +14,8 @@ class Model(nn.Module):
 
 
 def get_inputs():
-    return [torch.randn(32, 512).bfloat16(), torch.randn(32, 48).bfloat16()]
+    return [torch.randn(32, 2048).bfloat16(), torch.randn(32, 48).bfloat16()]
 
 
 def get_init_inputs():
-    return [512, 48]
+    return [2048, 48]
