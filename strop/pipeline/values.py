@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from strop.pipeline.court import Court
 from strop.pipeline.gold import Gold
@@ -23,12 +24,15 @@ def case_errors(
     """
     leaves = made_leaves(description)
     errors = [
-        leaf_errors(
-            leaf.path,
-            leaf.tensor.dtype,
-            candidate=real(got[leaf.path]),
-            baseline=real(gold.baseline[leaf.path]),
-            expected=real(gold.expected[leaf.path]),
+        replace(
+            leaf_errors(
+                leaf.path,
+                leaf.tensor.dtype,
+                candidate=real(got[leaf.path]),
+                baseline=real(gold.baseline[leaf.path]),
+                expected=real(gold.expected[leaf.path]),
+            ),
+            chosen=description.chooses,
         )
         for leaf in leaves
     ]

@@ -108,7 +108,7 @@ class Description(Record):
     ``constants`` the numbers that occur in the graph (so that a clamp can be made to clamp); ``structure`` the
     output's pytree as text; ``mode`` the mode in which it ran, which a workload's own declaration may have decided;
     ``code`` the modules that were imported from the user's own folders, with the SHA-256 of their files (empty in
-    ledgers that are older than it).
+    ledgers that are older than it); ``chooses`` whether an operator may name one of several equal elements.
     """
 
     parameters: tuple[Leaf, ...]
@@ -126,3 +126,4 @@ class Description(Record):
     mode: Mode = Mode.TRAIN
     notes: tuple[str, ...] = ()
     code: tuple[tuple[str, str], ...] = ()
+    chooses: bool = True

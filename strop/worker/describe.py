@@ -79,6 +79,7 @@ def describe(opened: Opened) -> Reference:
         aliases=_aliases(first, second),
         random_ops=tuple(spy.random_ops),
         constants=spy.constants,
+        chooses=spy.chooses,
         samples=opened.brought.samples,
         structure=first.tree.text,
         has_acceptance=opened.brought.accept is not None,

@@ -109,7 +109,20 @@ def _makes_tensors(func: Any) -> bool:
 @cache
 def decomposition(func: Any) -> Callable[..., Any] | None:
     """The operator in terms of simpler ones, for those in which cancellation can hide."""
+    if func is torch.ops.prims.var.default:
+        return _variance
     return decomposition_table.get(func) if name_of(func) in _DECOMPOSED else None
+
+
+def _variance(
+    values: torch.Tensor, dims: Sequence[int] | None, correction: float = 1, *, output_dtype: torch.dtype | None = None
+) -> torch.Tensor:
+    """Where torch's own decompositions of variances end: the mean is rounded, and so is every distance from it."""
+    axes = tuple(range(values.dim())) if dims is None else tuple(dims)
+    count = math.prod(values.shape[axis] for axis in axes)
+    apart = values - values.mean(dim=axes, keepdim=True)
+    squares = (apart * apart.conj()).real if apart.is_complex() else apart.mul_(apart)
+    return squares.sum(dim=axes) / max(count - correction, 0)
 
 
 def reduction_length(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any], result: Any) -> int:

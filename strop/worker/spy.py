@@ -1,4 +1,6 @@
-"""What a call does, seen operator by operator: which draw random numbers, and which numbers occur in them."""
+"""What a call does, seen operator by operator: which draw random numbers, which numbers occur in them, and whether one
+of them may choose among equal elements.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +10,13 @@ from typing import Any
 
 import torch
 from torch._ops import OpOverload
+from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import TorchDispatchMode
 
 MAX_CONSTANTS = 64
 _HUGE = 2**63
 _NUMBERS = ("number", "float", "Tensor")
+_CONVERSIONS = ("aten::_to_copy", "aten::copy", "aten::copy_")
 _SWITCHES = ("dropout_p", "dropout", "p", "train", "training")
 
 
@@ -27,7 +31,7 @@ def arguments(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Iter
 
 class Spy(TorchDispatchMode):
     """Watches one call. ``random_ops`` are operators in order of first use, ``numbers`` the finite scalars among
-    arguments.
+    arguments; ``chooses`` tells whether an operator was seen that may choose among equal elements.
     """
 
     supports_higher_order_operators = True
@@ -36,6 +40,7 @@ class Spy(TorchDispatchMode):
         super().__init__()
         self.random_ops: dict[str, None] = {}
         self.numbers: dict[float, None] = {}
+        self.chooses = False
 
     def __torch_dispatch__(
         self, func: Any, types: Any, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None
@@ -43,13 +48,16 @@ class Spy(TorchDispatchMode):
         """Note what is of interest and go on."""
         kwargs = kwargs or {}
         if not isinstance(func, OpOverload):
+            self.chooses = True
             return func(*args, **kwargs)
         if draws_random_numbers(func, args, kwargs):
             self.random_ops[str(func)] = None
         for argument, value in arguments(func, args, kwargs):
             if _is_number(argument, value):
                 self.numbers[float(value)] = None
-        return func(*args, **kwargs)
+        result = func(*args, **kwargs)
+        self.chooses = self.chooses or may_choose(func, (args, kwargs), result)
+        return result
 
     @property
     def constants(self) -> tuple[float, ...]:
@@ -64,6 +72,19 @@ def _is_number(argument: Any, value: Any) -> bool:
         return False
     kind = str(argument.type).removeprefix("Optional[").removesuffix("]")
     return kind in _NUMBERS and argument.name not in ("alpha", "beta")
+
+
+def may_choose(func: Any, given: Any, result: Any) -> bool:
+    """True for operators that may name one of several equal elements: those that make integers out of real numbers,
+    and not element by element.
+    """
+    if torch.Tag.pointwise in func.tags or func.is_view or func._schema.name in _CONVERSIONS:
+        return False
+    reals = any(isinstance(each, torch.Tensor) and each.is_floating_point() for each in pytree.tree_leaves(given))
+    return reals and any(
+        isinstance(each, torch.Tensor) and not (each.is_floating_point() or each.is_complex())
+        for each in pytree.tree_leaves(result)
+    )
 
 
 def draws_random_numbers(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:

@@ -90,6 +90,12 @@ def test_only_inputs_with_ties_forgive_another_index(distribution):
 
 
 @pytest.mark.parametrize("distribution", list(Distribution))
+def test_where_nothing_is_chosen_a_border_belongs_to_one_side(distribution):
+    forgiven = {Distribution.CONSTANT_ROWS, Distribution.SPECIAL}
+    assert bool(breach(replace(UNEQUAL, chosen=False), 2.0, distribution)) is (distribution not in forgiven)
+
+
+@pytest.mark.parametrize("distribution", list(Distribution))
 def test_every_distribution_has_words(distribution):
     finding = MATCHES.judge(values(Stage.VALUES, BEYOND, distribution=distribution), RULES)
     assert finding.because.startswith("Wrong values, on ")

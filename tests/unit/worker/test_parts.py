@@ -187,6 +187,23 @@ def test_the_spy_sees_numbers_and_chance():
     assert not quiet.random_ops
 
 
+@pytest.mark.parametrize(
+    ("call", "chooses"),
+    [
+        (lambda x: x.argmax(-1), True),
+        (lambda x: torch.topk(x, 2).values, True),
+        (lambda x: torch.nn.functional.max_pool1d(x[None], 2), True),
+        (lambda x: (x > 0, torch.round(x).to(torch.int8), x.isnan()), False),
+        (lambda x: x.cumsum(-1) @ x.t(), False),
+        (lambda x: (x > 0).cumsum(-1), False),
+    ],
+)
+def test_the_spy_sees_who_chooses_among_equal_elements(call, chooses):
+    with Spy() as spy:
+        call(torch.randn(4, 6))
+    assert spy.chooses is chooses
+
+
 def test_programs_and_gradients_have_a_reference_too(tmp_path):
     class Inner(torch.nn.Module):
         def __init__(self):
