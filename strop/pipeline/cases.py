@@ -23,6 +23,7 @@ _MIXTURE = (
 )
 _SCREENING = (Distribution.NORMAL, Distribution.SCALED, Distribution.OUTLIER_CHANNELS, Distribution.ROW_OFFSETS)
 _CIRCUMSTANCES = tuple(circumstance for circumstance in Circumstance if circumstance is not Circumstance.PLAIN)
+_UNSEEN = 700
 _SCREENING_CIRCUMSTANCES = (Circumstance.SAME_ADDRESS, Circumstance.SECOND_INSTANCE, Circumstance.REPEATED)
 
 
@@ -71,8 +72,16 @@ def _redrawn(draws: int) -> tuple[Case, ...]:
 
 
 def _state(circumstances: tuple[Circumstance, ...]) -> tuple[Case, ...]:
+    """Other contents at one address are contents that were never seen before: an answer that was right once would hide
+    that it was remembered.
+    """
     return tuple(
-        Case(index=0, distribution=Distribution.OWN, circumstance=circumstance) for circumstance in circumstances
+        Case(
+            index=_UNSEEN if circumstance is Circumstance.SAME_ADDRESS else 0,
+            distribution=Distribution.OWN,
+            circumstance=circumstance,
+        )
+        for circumstance in circumstances
     )
 
 

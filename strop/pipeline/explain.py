@@ -49,7 +49,7 @@ def explain(court: Court, candidate: Candidate, rules: Rules, say: Callable[[str
                 say(f"explaining: case {number} of {len(cases)}")
                 gold = court.gold(case)
                 with court.device():
-                    evidence = answer(court, child, gold, Stage.VALUES, None)
+                    evidence, _ = answer(court, child, gold, Stage.VALUES, None)
                     if case.distribution in PROBED and case.distribution not in probed:
                         probed.add(case.distribution)
                         alike += _alike(court, gold, [leaf for leaf in evidence.leaves if leaf.path in inexact])

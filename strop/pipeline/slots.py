@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -137,6 +138,20 @@ class Contents(Sequence[Tensors]):
 
     def __iter__(self) -> Iterator[Tensors]:
         return (self[slot] for slot in range(len(self)))
+
+
+def rearranged(inputs: Tensors, leaves: Sequence[Leaf], beside: Tensors) -> Tensors:
+    """The same elements in another order, by a secret roll: to a sum, a norm or an extreme they are the same inputs.
+    What may not be rolled is taken from ``beside``.
+    """
+    return {leaf.path: _turned(inputs[leaf.path], leaf, beside[leaf.path]) for leaf in leaves}
+
+
+def _turned(values: torch.Tensor, leaf: Leaf, beside: torch.Tensor) -> torch.Tensor:
+    if not _is_told_apart(leaf):
+        return beside
+    step = _rolled_together(leaf)
+    return _rolled(values, step * (1 + secrets.randbelow(values.numel() // step - 1)))
 
 
 def _kind(leaf: Leaf) -> DomainKind | None:

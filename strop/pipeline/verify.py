@@ -17,12 +17,14 @@ from strop.pipeline.cases import Plan
 from strop.pipeline.court import SLOTS, Court, snapshot_of
 from strop.pipeline.gold import Gold
 from strop.pipeline.inspection import inspect_conduct, inspect_interface
+from strop.pipeline.slots import rearranged
 from strop.pipeline.values import errors_as_needed
 from strop.ports import ChildPort
 from strop.records.candidate import Candidate, SourceForm
 from strop.records.evidence import (
     BuildEvidence,
     Case,
+    Circumstance,
     CrashEvidence,
     CrashKind,
     Distribution,
@@ -245,7 +247,7 @@ def answer(
     """
     court.deliver(child, gold.case.parameters_draw)
     child.given.write(0, gold.inputs)
-    child.given.write(1, court.other_inputs)
+    child.given.write(1, _other_contents(court, gold))
     child.made.poison([0, 1])
     ran = child.ask(Run(slot=0, circumstance=gold.case.circumstance), Ran, court.timeouts.run_s)
     got = snapshot_of(child, 0)
@@ -253,6 +255,15 @@ def answer(
     accepted = ask_user(court, gold, got) if court.description.has_acceptance else None
     leaves = errors_as_needed(court, gold, got, factor)
     return ValuesEvidence(stage=stage, case=gold.case, leaves=leaves, accepted=accepted), conduct
+
+
+def _other_contents(court: Court, gold: Gold) -> Tensors:
+    """What lies in the slot beside the one that is judged; at the same address it is the same elements in another
+    order, which only a look at all of them can tell apart.
+    """
+    if gold.case.circumstance is Circumstance.SAME_ADDRESS:
+        return rearranged(gold.inputs, court.description.inputs, court.other_inputs)
+    return court.other_inputs
 
 
 def ask_user(court: Court, gold: Gold, got: Tensors) -> bool:
