@@ -14,7 +14,7 @@ from strop.records.candidate import Candidate, Origin, RecipeForm, SourceForm
 from strop.records.contract import CONTRACTS
 from strop.records.decision import Keep
 from strop.records.event import BaselinesMeasured, Captured
-from strop.records.evidence import Circumstance, CrashKind, Distribution
+from strop.records.evidence import Circumstance, CrashKind, Distribution, Stage
 from strop.records.graph import Capture
 from strop.records.measurement import TimeDecision
 from strop.records.opportunity import Legality
@@ -382,3 +382,16 @@ def test_source_text_is_confined_and_a_recipe_shares_the_compile_cache():
         wall = ScriptedWall()
         run(wall, candidate)
         assert [child.role for child in wall.children if child.role.is_judged] == [role]
+
+
+def test_a_candidate_that_ends_while_its_values_are_judged_is_asked_no_more():
+    calls = iter(range(100))
+
+    def compute(x, w):
+        if next(calls) == 5:
+            raise crash(stage=Stage.VALUES)
+        return x * w
+
+    wall = ScriptedWall(candidate=Script(compute=compute))
+    assert failed_check(run(wall)) == "survives"
+    assert next(calls) == 6

@@ -224,3 +224,16 @@ def test_what_a_roll_does_not_tell_apart_is_drawn_twice_however_large(leaf, draw
         draw_inputs=lambda distribution: {"x": torch.ones(leaf.tensor.shape)},
     )
     assert len(supply(court).draws) == draws
+
+
+def test_elements_in_another_order_are_the_same_elements():
+    """By rolls, of distributions by whole rows; what has no order to lose comes from elsewhere."""
+    kinds = {"real": None, "rows": DomainKind.DISTRIBUTION, "fixed": DomainKind.FIXED}
+    leaves = [leaf_of(path, DType.FLOAT32, kind, (6, 5)) for path, kind in kinds.items()]
+    inputs = {path: drawn(1, shape=(6, 5)) for path in kinds}
+    beside = {path: drawn(2, shape=(6, 5)) for path in kinds}
+    found = slots.rearranged(inputs, leaves, beside)
+    assert in_order(found["real"]) == in_order(inputs["real"]) and not torch.equal(found["real"], inputs["real"])
+    assert sorted(found["rows"].tolist()) == sorted(inputs["rows"].tolist())
+    assert not torch.equal(found["rows"], inputs["rows"])
+    assert found["fixed"] is beside["fixed"]
