@@ -16,7 +16,7 @@ from strop.sandbox.processes import end_tree
 
 TRY_S = 20.0
 _PROCESS = ("session", "rlimits", "oom", "no_new_privileges")
-_DEVICES = ("null", "zero", "full", "random", "urandom", "tty", "shm", "dri", "kfd")
+_DEVICES = ("null", "zero", "full", "random", "urandom", "tty", "dri", "kfd")
 
 
 class Grade(StrEnum):
@@ -39,10 +39,13 @@ def layers_of(grade: Grade) -> tuple[str, ...]:
     return (*_PROCESS, *more[grade])
 
 
-def writable_by(scratch: Path, cache: Path | None) -> list[str]:
+def writable_by(scratch: Path, cache: Path | None, grade: Grade) -> list[str]:
     """What a confined child may write to: its scratch folder, the compile cache if it is lent one, and devices."""
     devices = [f"/dev/{name}" for name in _DEVICES]
     devices += [f"/dev/{name}" for name in os.listdir("/dev") if name.startswith("nvidia")]
+    if grade is Grade.A:
+        # There it is its own; elsewhere what others share lies in it, and what is left in it would stay.
+        devices.append("/dev/shm")  # noqa: S108
     # Of /proc its own entries alone: there are settings of the whole kernel, and root owns them in any namespace.
     return [str(scratch), *([str(cache)] if cache is not None else []), "/proc/self", *devices]
 
@@ -61,7 +64,7 @@ def why_not(grade: Grade) -> str:
         scratch = Path(folder)
         command = [sys.executable, "-I", "-S", "-c", "pass"]
         keeper = Keeper(
-            Plan(command=command, scratch=scratch, layers=layers_of(grade), writable=writable_by(scratch, None))
+            Plan(command=command, scratch=scratch, layers=layers_of(grade), writable=writable_by(scratch, None, grade))
         )
         ended = keeper.status.wait(TRY_S)
         end_tree(keeper.pid, "")

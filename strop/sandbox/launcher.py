@@ -65,7 +65,9 @@ def _no_new_privileges(plan: Mapping[str, Any]) -> None:
 
 
 def _write_here_alone(plan: Mapping[str, Any]) -> None:
-    landlock.restrict(plan["writable"])
+    # In a namespace of processes there is nobody outside to be signalled.
+    alone = NAMESPACES in plan["layers"]
+    landlock.restrict(plan["writable"], landlock.FILES_SINCE if alone else landlock.SIGNALS_SINCE)
 
 
 def _no_capabilities(plan: Mapping[str, Any]) -> None:
@@ -177,7 +179,7 @@ def _be_first(plan: dict[str, Any], status: int, starts: int) -> NoReturn:
     prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     plan["keeper"] = os.getpid()
     try:
-        namespaces.settle()
+        namespaces.settle(plan["rlimits"].get("RLIMIT_FSIZE"))
     except OSError as error:
         _tell(status, f"refused {error}")
         os._exit(CANNOT_START)

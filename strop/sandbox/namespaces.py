@@ -42,12 +42,13 @@ def leave() -> None:
     Path("/proc/self/gid_map").write_text(f"{group} {group} 1", encoding="ascii")
 
 
-def settle() -> None:
-    """As the first process: a view of its own on processes and on shared memory."""
+def settle(shared_bytes: int | None = None) -> None:
+    """As the first process: a view of its own on processes, and on shared memory, of which there is so much at most."""
     unshare(CLONE_NEWNS)
     mount("none", "/", "", MS_REC | MS_PRIVATE)
     mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC)
-    mount("tmpfs", "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777")  # noqa: S108  (nobody else sees it)
+    bound = f",size={shared_bytes}" if shared_bytes else ""
+    mount("tmpfs", "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, f"mode=1777{bound}")  # noqa: S108  (nobody else sees it)
 
 
 def children_of(pid: int) -> list[int]:

@@ -83,6 +83,7 @@ class Process:
             stack.pop_all()
 
     def _start(self, role: ChildRole, setup: Setup) -> None:
+        grade = setup.isolation if role.is_judged else Grade.C
         with contextlib.ExitStack() as theirs:
             read, self._requests = pipe(theirs, keep=1)
             self._replies, write = pipe(theirs, keep=0)
@@ -92,10 +93,10 @@ class Process:
                 Plan(
                     command=setup.command(*lent, role),
                     scratch=self.scratch,
-                    layers=layers_of(setup.isolation if role.is_judged else Grade.C),
+                    layers=layers_of(grade),
                     environment=self._environment(setup, cache),
                     rlimits=_rlimits(setup.limits),
-                    writable=writable_by(self.scratch, cache),
+                    writable=writable_by(self.scratch, cache, grade),
                     lent=lent,
                 )
             )

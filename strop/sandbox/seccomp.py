@@ -1,5 +1,8 @@
 """Seccomp: system calls that no kernel for a GPU or a CPU needs, and with which a process could look into others, leave
 its confinement or reach the network, are refused (seccomp(2), classic BPF). What is refused raises PermissionError.
+
+Here is also what Landlock does not see: owners, modes, times and attributes of files, sockets that other processes have
+bound in the file system, limits and priorities of other processes, and memory that would outlive its process.
 """
 
 from __future__ import annotations
@@ -22,14 +25,17 @@ from strop.sandbox.kernel import (
 
 _PR_SET_SECCOMP = 22
 _MODE_FILTER = 2
-_AF_UNIX = 1
 _NAMESPACES = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET
 
 # Instructions of classic BPF: load a word of the call's data, compare, test bits, return.
 _LOAD, _IF_EQUAL, _IF_AT_LEAST, _IF_ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
-_NUMBER_AT, _ARCHITECTURE_AT, _FIRST_ARGUMENT_AT = 0, 4, 16
+_NUMBER_AT, _ARCHITECTURE_AT, _FIRST_ARGUMENT_AT, _SECOND_ARGUMENT_AT = 0, 4, 16, 24
 _ALLOW, _KILL, _REFUSE = 0x7FFF0000, 0x80000000, 0x00050000
 _X32 = 0x40000000
+# Of the kinds of sockets SOCK_DGRAM and SOCK_RAW alone have it: such a socket can be sent from to any address.
+_UNCONNECTED = 0b10
+# FS_IOC_SETFLAGS and FS_IOC_FSSETXATTR need no descriptor to write to; TIOCSTI and TIOCLINUX type on a terminal.
+_REQUESTS = (0x40086602, 0x401C5820, 0x5412, 0x541C)
 
 _ALIKE = {
     "pidfd_getfd": 438,
@@ -44,11 +50,29 @@ _ALIKE = {
     "fspick": 433,
     "process_madvise": 440,
     "mount_setattr": 442,
+    "fchmodat2": 452,
+    "setxattrat": 463,
+    "removexattrat": 466,
+    "open_tree_attr": 467,
+    "file_setattr": 469,
 }
 """Numbers that all architectures share, by name."""
 
 _X86_64 = {
+    "shmget": 29,
+    "socket": 41,
+    "semget": 64,
+    "msgget": 68,
+    "chmod": 90,
+    "fchmod": 91,
+    "chown": 92,
+    "fchown": 93,
+    "lchown": 94,
     "ptrace": 101,
+    "utime": 132,
+    "setpriority": 141,
+    "sched_setparam": 142,
+    "sched_setscheduler": 144,
     "pivot_root": 155,
     "adjtimex": 159,
     "chroot": 161,
@@ -64,12 +88,25 @@ _X86_64 = {
     "init_module": 175,
     "delete_module": 176,
     "quotactl": 179,
+    "setxattr": 188,
+    "lsetxattr": 189,
+    "fsetxattr": 190,
+    "removexattr": 197,
+    "lremovexattr": 198,
+    "fremovexattr": 199,
     "clock_settime": 227,
+    "utimes": 235,
+    "mq_open": 240,
     "kexec_load": 246,
     "add_key": 248,
     "request_key": 249,
     "keyctl": 250,
+    "ioprio_set": 251,
+    "fchownat": 260,
+    "futimesat": 261,
+    "fchmodat": 268,
     "unshare": 272,
+    "utimensat": 280,
     "perf_event_open": 298,
     "open_by_handle_at": 304,
     "clock_adjtime": 305,
@@ -78,17 +115,30 @@ _X86_64 = {
     "process_vm_writev": 311,
     "kcmp": 312,
     "finit_module": 313,
+    "sched_setattr": 314,
     "seccomp": 317,
     "kexec_file_load": 320,
     "bpf": 321,
     "userfaultfd": 323,
 }
 _AARCH64 = {
+    "setxattr": 5,
+    "lsetxattr": 6,
+    "fsetxattr": 7,
+    "removexattr": 14,
+    "lremovexattr": 15,
+    "fremovexattr": 16,
+    "ioprio_set": 30,
     "umount2": 39,
     "mount": 40,
     "pivot_root": 41,
     "chroot": 51,
+    "fchmod": 52,
+    "fchmodat": 53,
+    "fchownat": 54,
+    "fchown": 55,
     "quotactl": 60,
+    "utimensat": 88,
     "acct": 89,
     "unshare": 97,
     "kexec_load": 104,
@@ -96,9 +146,17 @@ _AARCH64 = {
     "delete_module": 106,
     "clock_settime": 112,
     "ptrace": 117,
+    "sched_setparam": 118,
+    "sched_setscheduler": 119,
+    "setpriority": 140,
     "reboot": 142,
     "settimeofday": 170,
     "adjtimex": 171,
+    "mq_open": 180,
+    "msgget": 186,
+    "semget": 190,
+    "shmget": 194,
+    "socket": 198,
     "add_key": 217,
     "request_key": 218,
     "keyctl": 219,
@@ -112,15 +170,34 @@ _AARCH64 = {
     "process_vm_writev": 271,
     "kcmp": 272,
     "finit_module": 273,
+    "sched_setattr": 274,
     "seccomp": 277,
     "bpf": 280,
     "userfaultfd": 282,
     "kexec_file_load": 294,
 }
+_X86_64_SPECIAL = {
+    "ioctl": 16,
+    "socketpair": 53,
+    "clone": 56,
+    "prctl": 157,
+    "sched_setaffinity": 203,
+    "prlimit64": 302,
+    "clone3": 435,
+}
+_AARCH64_SPECIAL = {
+    "ioctl": 29,
+    "sched_setaffinity": 122,
+    "prctl": 167,
+    "socketpair": 199,
+    "clone": 220,
+    "prlimit64": 261,
+    "clone3": 435,
+}
 # By machine: the architecture as the kernel names it, what is refused, and the calls whose arguments decide.
 _MACHINES = {
-    "x86_64": (0xC000003E, _X86_64 | _ALIKE, {"socket": 41, "clone": 56, "clone3": 435, "prctl": 157}),
-    "aarch64": (0xC00000B7, _AARCH64 | _ALIKE, {"socket": 198, "clone": 220, "clone3": 435, "prctl": 167}),
+    "x86_64": (0xC000003E, _X86_64 | _ALIKE, _X86_64_SPECIAL),
+    "aarch64": (0xC00000B7, _AARCH64 | _ALIKE, _AARCH64_SPECIAL),
 }
 
 
@@ -142,10 +219,15 @@ def program(machine: str) -> bytes:
         lines += [_one(_IF_AT_LEAST, _X32, 0, 1), *refuse]
     for number in sorted(refused.values()):
         lines += _rule(number, refuse)
-    argument = _one(_LOAD, _FIRST_ARGUMENT_AT)
-    lines += _rule(special["socket"], [argument, _one(_IF_EQUAL, _AF_UNIX, 1, 0), *refuse, *allow])
-    lines += _rule(special["clone"], [argument, _one(_IF_ANY_BIT, _NAMESPACES, 0, 1), *refuse, *allow])
-    lines += _rule(special["prctl"], [argument, _one(_IF_EQUAL, _PR_SET_SECCOMP, 0, 1), *refuse, *allow])
+    first, second = _one(_LOAD, _FIRST_ARGUMENT_AT), _one(_LOAD, _SECOND_ARGUMENT_AT)
+    lines += _rule(special["clone"], [first, _one(_IF_ANY_BIT, _NAMESPACES, 0, 1), *refuse, *allow])
+    lines += _rule(special["prctl"], [first, _one(_IF_EQUAL, _PR_SET_SECCOMP, 0, 1), *refuse, *allow])
+    for name in ("sched_setaffinity", "prlimit64"):
+        # 0 is who calls; any other number may be another process of the same user.
+        lines += _rule(special[name], [first, _one(_IF_EQUAL, 0, 1, 0), *refuse, *allow])
+    lines += _rule(special["socketpair"], [second, _one(_IF_ANY_BIT, _UNCONNECTED, 0, 1), *refuse, *allow])
+    requests = [part for each in _REQUESTS for part in (_one(_IF_EQUAL, each, 0, 1), *refuse)]
+    lines += _rule(special["ioctl"], [second, *requests, *allow])
     # Its flags lie in memory, where a filter cannot read; libraries fall back on clone.
     lines += _rule(special["clone3"], [_one(_RETURN, _REFUSE | errno.ENOSYS)])
     return b"".join([*lines, *allow])

@@ -4,8 +4,10 @@ Run by `test_confinement.py` through the scripted worker; standard library alone
 """
 
 import ctypes
+import fcntl
 import mmap
 import os
+import resource
 import socket
 import time
 from pathlib import Path
@@ -21,9 +23,9 @@ class Escaped(RuntimeError):
     """Something worked that must not."""
 
 
-def refused(what, deed, *arguments):
+def refused(what, deed, *arguments, **named):
     try:
-        found = deed(*arguments)
+        found = deed(*arguments, **named)
     except (OSError, ConnectionError):
         return
     raise Escaped(f"{what} worked: {found!r}")
@@ -60,9 +62,56 @@ def reach_the_network():
     refused("netlink", socket.socket, socket.AF_NETLINK, socket.SOCK_RAW)
 
 
-def reach_an_abstract_socket():
-    with socket.socket(socket.AF_UNIX) as end:
-        refused("an abstract socket", end.connect, f"\0{SECRET}")
+def reach_a_bound_socket():
+    """Those of other processes, with a name or in the file system: Landlock knows the first kind alone."""
+    for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):
+        refused("a local socket", socket.socket, socket.AF_UNIX, kind)
+    refused("sockets that send to any address", socket.socketpair, socket.AF_UNIX, socket.SOCK_DGRAM)
+    here, there = socket.socketpair()
+    with here, there:
+        here.send(b"x")
+
+
+def change_attributes():
+    """What Landlock does not see; what is there already is set again."""
+    outside = os.stat(__file__)
+    with open(__file__, "rb") as file:
+        for each in (__file__, file.fileno()):
+            refused(f"chmod {each}", os.chmod, each, outside.st_mode & 0o7777)
+            refused(f"utime {each}", os.utime, each, ns=(outside.st_atime_ns, outside.st_mtime_ns))
+            refused(f"chown {each}", os.chown, each, outside.st_uid, -1)
+        get_flags, set_flags = 0x80086601, 0x40086602
+        try:
+            flags = fcntl.ioctl(file, get_flags, bytes(8))
+        except OSError:
+            pass
+        else:
+            refused("flags of a file", fcntl.ioctl, file, set_flags, flags)
+    own = Path(os.environ["HOME"]) / "attributed"
+    own.write_text("x")
+    refused("an attribute", os.setxattr, own, "user.strop", b"x")
+
+
+def hinder_others():
+    for pid in others():
+        refused(f"looking at the limits of {pid}", resource.prlimit, pid, resource.RLIMIT_CORE)
+        refused(f"the processors of {pid}", os.sched_setaffinity, pid, os.sched_getaffinity(0))
+    refused("a priority", os.setpriority, os.PRIO_PROCESS, 0, os.getpriority(os.PRIO_PROCESS, 0))
+    os.sched_setaffinity(0, os.sched_getaffinity(0))
+
+
+def ask_devices():
+    """To read from one is no right to command it."""
+    is_a_terminal = 0x5413  # TIOCGWINSZ
+    descriptor = os.open("/dev/ptmx", os.O_RDONLY | os.O_NOCTTY)
+    refused("a command to a device", fcntl.ioctl, descriptor, is_a_terminal, bytes(8))
+    os.close(descriptor)
+
+
+def leave_memory():
+    """System V memory lives on when its process has ended."""
+    number = {"x86_64": 29, "aarch64": 194}[os.uname().machine]
+    refused("System V memory", lambda: zero(LIBC.syscall(number, 0, 4096, 0o600)))
 
 
 def write_outside():
@@ -116,7 +165,7 @@ def share_memory():
 DEEDS = {
     deed.__name__: deed
     for deed in (
-        *(read_environments, reach_the_network, reach_an_abstract_socket, write_outside, trace, become_more),
-        *(signal_others, share_memory),
+        *(read_environments, reach_the_network, reach_a_bound_socket, write_outside, trace, become_more),
+        *(signal_others, hinder_others, change_attributes, ask_devices, share_memory, leave_memory),
     )
 }
