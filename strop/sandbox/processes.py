@@ -59,8 +59,15 @@ def resident_bytes(pids: Iterable[int], lent_bytes: int) -> int:
 
 
 def proportional_bytes(pids: Iterable[int], lent_bytes: int) -> int:
-    """Like ``resident_bytes``, but a page counts once, divided among its users (Pss of proc(5)); takes milliseconds."""
-    return sum(_own_bytes(f"/proc/{pid}/smaps_rollup", "Pss_Anon:", "Pss_Shmem:", lent_bytes) for pid in pids)
+    """Like ``resident_bytes``, but a page counts once, divided among its users (Pss of proc(5)); takes milliseconds.
+
+    A process that forbids being looked into (PR_SET_DUMPABLE) counts in full.
+    """
+    return sum(
+        _own_bytes(f"/proc/{pid}/smaps_rollup", "Pss_Anon:", "Pss_Shmem:", lent_bytes)
+        or resident_bytes([pid], lent_bytes)
+        for pid in pids
+    )
 
 
 def _own_bytes(path: str, private: str, shared: str, lent_bytes: int) -> int:

@@ -89,22 +89,43 @@ def test_a_recipe_may_write_to_the_cache_that_it_is_lent(tmp_path):
         assert does(child, "write_outside") == "" and str(cache) in child._process._keeper.plan.writable
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
-@pytest.mark.parametrize("grade", CONFINED)
-def test_an_ordinary_user_reaches_the_same_grades(grade):
+def as_nobody(program):
+    """What a program prints that runs as an ordinary user."""
     python = shutil.which("python3", path="/usr/bin")
     if python is None or not os.access(PACKAGE_FOLDER, os.R_OK):
         pytest.skip("no interpreter that everybody can use")
     version = subprocess.run([python, "-c", "import sys; print(sys.version_info >= (3, 11))"], capture_output=True)
     if b"True" not in version.stdout:
         pytest.skip("the system's interpreter is too old")
-    program = (
+    become = (
         f"import os, sys; os.setgroups([]); os.setgid({NOBODY}); os.setuid({NOBODY});"
-        f"sys.path.insert(0, {str(PACKAGE_FOLDER)!r}); from strop.sandbox.isolation import Grade, why_not;"
-        f"print(os.getuid(), repr(why_not(Grade.{grade})))"
+        f"sys.path.insert(0, {str(PACKAGE_FOLDER)!r});"
     )
-    done = subprocess.run([python, "-I", "-S", "-c", program], capture_output=True, text=True, timeout=60)
-    assert (done.stdout.split(), done.stderr) == ([str(NOBODY), "''"], "")
+    done = subprocess.run([python, "-I", "-S", "-c", become + program], capture_output=True, text=True, timeout=60)
+    assert done.stderr == ""
+    return done.stdout.split()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+@pytest.mark.parametrize("grade", CONFINED)
+def test_an_ordinary_user_reaches_the_same_grades(grade):
+    program = f"from strop.sandbox.isolation import *; print(os.getuid(), repr(why_not(Grade.{grade})))"
+    assert as_nobody(program) == [str(NOBODY), "''"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+def test_memory_of_a_process_that_forbids_looking_into_it_counts():
+    hides = "import ctypes; ctypes.CDLL(None).prctl(4, 0, 0, 0, 0); held = bytearray(64 << 20); print(); input()"
+    program = f"""
+import subprocess
+from strop.sandbox.processes import proportional_bytes
+with subprocess.Popen([sys.executable, "-c", {hides!r}], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as hidden:
+    hidden.stdout.readline()
+    print(proportional_bytes([hidden.pid], 0) >> 20)
+    hidden.kill()
+"""
+    (held,) = as_nobody(program)
+    assert int(held) >= 64
 
 
 def test_a_layer_that_fails_is_a_refusal_and_the_grade_below_is_tried(monkeypatch):
