@@ -9,7 +9,7 @@ from contextlib import ExitStack
 
 from strop.checks._base import Rules
 from strop.checks._bound import allowed, factor_for
-from strop.errors import ChildFault
+from strop.errors import ChildFault, StropError
 from strop.pipeline.blame import trusted
 from strop.pipeline.cases import full_plan
 from strop.pipeline.court import SLOTS, Court
@@ -30,10 +30,9 @@ PROBED = (Distribution.OWN, Distribution.NORMAL)
 """Of what these inputs lead to, lower precisions are modelled too."""
 
 
-@within_memory()
 def explain(court: Court, candidate: Candidate, rules: Rules, say: Callable[[str], None]) -> Explanation:
     """Run every case of a full judgement off the clock; a candidate that ends before the last one leaves the rows it
-    got to.
+    got to. The verdict stands whatever becomes of this: what ends it early is told, not raised.
     """
     plan = full_plan(court.description)
     cases = [case for case in (*plan.values, *plan.parameters) if case.distribution is not Distribution.SPECIAL]
@@ -41,8 +40,8 @@ def explain(court: Court, candidate: Candidate, rules: Rules, say: Callable[[str
     alike: list[tuple[str, ...]] = []
     probed: set[Distribution] = set()
     inexact = {leaf.path for leaf in made_leaves(court.description) if leaf.tensor.dtype.is_floating}
-    with ExitStack() as stack:
-        try:
+    try:
+        with ExitStack() as stack, within_memory():
             child = court.loaded(stack, role_of(candidate), candidate.form)
             court.map(child, SLOTS)
             for number, case in enumerate(cases, 1):
@@ -54,8 +53,10 @@ def explain(court: Court, candidate: Candidate, rules: Rules, say: Callable[[str
                         probed.add(case.distribution)
                         alike += _alike(court, gold, [leaf for leaf in evidence.leaves if leaf.path in inexact])
                 rows += [_row(leaf, gold, rules) for leaf in evidence.leaves if leaf.path in inexact]
-        except ChildFault as fault:
-            return Explanation(rows=tuple(rows), looks_like=_first(alike), because=fault.evidence.detail)
+    except ChildFault as fault:
+        return Explanation(rows=tuple(rows), looks_like=_first(alike), because=fault.evidence.detail)
+    except StropError as error:
+        return Explanation(rows=tuple(rows), looks_like=_first(alike), because=str(error))
     return Explanation(rows=tuple(rows), looks_like=_first(alike))
 
 

@@ -49,7 +49,7 @@ def explanation_report(explanation: Explanation, contract: str) -> Group:
         alike = f"under the contract {contract} its errors look like {' or '.join(explanation.looks_like)}"
         parts.append(Text(f"Hidden precision downgrade: {alike}.\n", style="bold red"))
     if explanation.because:
-        parts.append(Text(f"It ended before all inputs were tried: {explanation.because}\n", style="yellow"))
+        parts.append(Text(f"Not all inputs were tried: {explanation.because}\n", style="yellow"))
     if explanation.rows:
         parts.append(section("Errors against double precision", _table(explanation.rows)))
         parts.append(section(_LEGEND, _plot(explanation.rows)))

@@ -1,6 +1,7 @@
 """Many candidates from a file: what is refused, what is judged once, what goes on, and several workloads at a time."""
 
 import json
+import time
 from types import SimpleNamespace
 
 import pytest
@@ -145,9 +146,58 @@ def test_several_workloads_are_judged_by_processes_of_their_own(place, monkeypat
 
 
 def test_a_process_that_breaks_off_is_said(place, monkeypatch):
-    monkeypatch.setattr(manifest.subprocess, "run", lambda *_, **__: SimpleNamespace(returncode=-9, stderr="killed"))
-    with pytest.raises(UsageError, match="broke off: killed"):
-        verify_manifest(written(place, entry(), entry(work=2)), Asked(), jobs=2, out=place.out)
+    for status in (-9, 1, 2):
+        ended = SimpleNamespace(returncode=status, stderr="killed")
+        monkeypatch.setattr(manifest.subprocess, "run", lambda *_, ended=ended, **__: ended)
+        found = verify_manifest(written(place, entry(), entry(work=2)), Asked(), jobs=2, out=place.out)
+        assert verdicts(found) == ["refused"] * 2 and f"with status {status}: killed" in found.rows[1]["because"]
+        assert found.known == 0 and found.exit_code == 2
+
+
+def test_what_is_listed_twice_is_judged_once(place):
+    path = written(place, entry(name="one"), entry(work=2), entry(name="two"), entry(contract="fp32"))
+    found = verify_manifest(path, Asked(), jobs=1, out=place.out)
+    assert [row["name"] for row in found.rows] == ["one", "line 2", "two", "line 4"]
+    assert verdicts(found) == ["passed"] * 4 and len(place.judged) == 2
+
+
+def test_an_interruption_begins_no_other_workload(place, monkeypatch):
+    begun = []
+
+    def run(command, **_):
+        begun.append(command)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(manifest.subprocess, "run", run)
+    real = manifest.ThreadPoolExecutor
+    monkeypatch.setattr(manifest, "ThreadPoolExecutor", lambda max_workers: real(max_workers=1))
+    monkeypatch.setattr(manifest.Path, "write_text", slowly(manifest.Path.write_text))
+    path = place.folder / "list.jsonl"
+    path.write_text("".join(json.dumps(entry(contract=each)) + "\n" for each in ("fp32", "tf32", "bf16", "fp16")))
+    with pytest.raises(KeyboardInterrupt):
+        verify_manifest(path, Asked(), jobs=2, out=place.out)
+    assert len(begun) < 4
+
+
+def slowly(function):
+    def slow(*given, **named):
+        time.sleep(0.2)
+        return function(*given, **named)
+
+    return slow
+
+
+def test_rows_that_cannot_be_written_are_said_before_anything_is_judged(place):
+    with pytest.raises(UsageError, match=r"No rows can be written to .* \(No such file"):
+        verify_manifest(written(place, entry()), Asked(), jobs=1, out=place.folder / "absent" / "rows.jsonl")
+    assert place.judged == []
+
+
+def test_a_recipe_longer_than_the_name_of_a_file_is_no_path(tmp_path):
+    path = tmp_path / "list.jsonl"
+    path.write_text(json.dumps({"workload": "a.py", "candidate": "x" * 5000 + "\u2028"}, ensure_ascii=False) + "\n")
+    (found,) = read_manifest(path)
+    assert found.candidate == "x" * 5000 + "\u2028"
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 import torch
 
+from strop.pipeline import explain as explaining
 from strop.pipeline.cases import full_plan
 from strop.pipeline.explain import explain
 from strop.records.contract import CONTRACTS
@@ -79,6 +80,21 @@ def test_a_candidate_that_ends_leaves_the_rows_that_it_got_to():
     assert len(found.rows) == 3 and found.because == "it broke at last"
     nothing = explained(candidate=Script(faults={m.Load: crash(detail="it does not load")}))
     assert nothing.rows == () and nothing.because == "it does not load"
+
+
+def test_a_verdict_outlives_a_reference_that_ends_and_memory_that_runs_out(monkeypatch):
+    def ends(self, request):
+        raise crash(detail="the reference broke")
+
+    monkeypatch.setattr(ScriptedChild, "_perturb", ends)
+    assert "the reference broke" in explained().because
+
+    def runs_out(*_):
+        raise torch.OutOfMemoryError
+
+    monkeypatch.setattr(explaining, "answer", runs_out)
+    found = explained()
+    assert found.rows == () and "memory is too small" in found.because
 
 
 def test_the_line_explains_under_its_own_contract():

@@ -56,7 +56,7 @@ def test_figures_that_have_no_place_break_nothing(rows):
 
 def test_what_ended_early_says_so():
     text = printed(Explanation(because="It raised."))
-    assert text.startswith("It ended before all inputs were tried: It raised.") and "inputs " in text
+    assert text.startswith("Not all inputs were tried: It raised.") and "inputs " in text
 
 
 def test_the_share_of_what_is_allowed_is_that_of_the_worst_quantile():
