@@ -20,7 +20,9 @@ _PROGRAM = "import sys; sys.path.insert(0, sys.argv.pop()); from strop.sandbox.l
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """One child: what it runs, with which limits and layers, where it may write, which descriptors it is lent."""
+    """One child: what it runs, with which limits and layers, where it may write, which descriptors it is lent, and
+    which folders look empty to it where it has mounts of its own.
+    """
 
     command: Sequence[str]
     scratch: Path
@@ -29,6 +31,7 @@ class Plan:
     rlimits: Mapping[str, int] = field(default_factory=dict[str, int])
     writable: Sequence[str] = ()
     lent: Sequence[int] = ()
+    hidden: Sequence[str] = ()
 
 
 class Keeper:

@@ -58,7 +58,7 @@ def unshare(flags: int) -> None:
 
 def mount(source: str, target: str, kind: str, flags: int, options: str = "") -> None:
     """mount(2)."""
-    texts = [each.encode() for each in (source, target, kind)]
+    texts = [os.fsencode(each) for each in (source, target, kind)]
     _checked(_LIBC.mount(*texts, ctypes.c_ulong(flags), options.encode()), f"mounting {target}")
 
 

@@ -179,7 +179,7 @@ def _be_first(plan: dict[str, Any], status: int, starts: int) -> NoReturn:
     prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     plan["keeper"] = os.getpid()
     try:
-        namespaces.settle(plan["rlimits"].get("RLIMIT_FSIZE"))
+        namespaces.settle(plan["rlimits"].get("RLIMIT_FSIZE"), plan["hidden"])
     except OSError as error:
         _tell(status, f"refused {error}")
         os._exit(CANNOT_START)

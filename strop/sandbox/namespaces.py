@@ -8,6 +8,7 @@ outside, so that no environment but its own can be read.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 from strop.sandbox.kernel import (
@@ -42,13 +43,17 @@ def leave() -> None:
     Path("/proc/self/gid_map").write_text(f"{group} {group} 1", encoding="ascii")
 
 
-def settle(shared_bytes: int | None = None) -> None:
-    """As the first process: a view of its own on processes, and on shared memory, of which there is so much at most."""
+def settle(shared_bytes: int | None = None, hidden: Iterable[str] = ()) -> None:
+    """As the first process: a view of its own on processes, and on shared memory, of which there is so much at most;
+    and folders that look empty, where they exist.
+    """
     unshare(CLONE_NEWNS)
     mount("none", "/", "", MS_REC | MS_PRIVATE)
     mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC)
     bound = f",size={shared_bytes}" if shared_bytes else ""
     mount("tmpfs", "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, f"mode=1777{bound}")  # noqa: S108  (nobody else sees it)
+    for folder in filter(os.path.isdir, hidden):
+        mount("tmpfs", folder, "tmpfs", MS_NOSUID | MS_NODEV, "size=4096")
 
 
 def children_of(pid: int) -> list[int]:

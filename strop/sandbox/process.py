@@ -48,7 +48,7 @@ def worker_command(read: int, write: int, given: int, made: int, role: ChildRole
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setup:
     """How children are made here. ``cache`` is where trusted roles keep their compile caches; ``extra`` joins every
-    environment.
+    environment. ``locks`` is a folder of locks that nobody who is confined may take: whoever can read one can.
     """
 
     limits: Limits
@@ -58,6 +58,7 @@ class Setup:
     command: Command = worker_command
     quiet: Quiet = field(default_factory=Quiet)
     isolation: Grade = Grade.C
+    locks: Path | None = None
 
 
 class Process:
@@ -98,6 +99,7 @@ class Process:
                     rlimits=_rlimits(setup.limits),
                     writable=writable_by(self.scratch, cache, grade),
                     lent=lent,
+                    hidden=[str(setup.locks)] if setup.locks is not None else [],
                 )
             )
         self.status = self._keeper.status

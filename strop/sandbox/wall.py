@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from types import TracebackType
 
@@ -52,6 +52,9 @@ class LocalWall:
         self.limits = limits or machine_limits()
         self.isolation = isolation or best_grade()
         self._locks = settings.home / "locks"
+        with suppress(OSError):
+            # Who takes a lock there says what is wrong with it; what does not exist yet could not be hidden.
+            self._locks.mkdir(parents=True, exist_ok=True)
         setup = Setup(
             limits=self.limits,
             threads=threads or settings.threads,
@@ -59,6 +62,7 @@ class LocalWall:
             extra=extra or {},
             command=command,
             isolation=self.isolation,
+            locks=self._locks,
         )
         if setup.cache is not None:
             setup.cache.heal()

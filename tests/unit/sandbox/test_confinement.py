@@ -5,6 +5,7 @@ import shutil
 import socket
 import struct
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -142,6 +143,23 @@ def test_a_kernel_whose_landlock_lets_through_what_the_grade_refuses_does_not_gi
     monkeypatch.setattr(landlock, "version", lambda: 4)
     with pytest.raises(OSError, match="has version 4, and 6 is needed"):
         landlock.restrict([], landlock.SIGNALS_SINCE)
+
+
+def test_the_locks_of_devices_cannot_be_taken_in_grade_a(tmp_path):
+    """Whoever can read a lock can take it, and whoever waits for the device would wait for ever."""
+    needs(Grade.A)
+    lock = tmp_path / "home" / "locks" / "null.lock"
+    taking = ["/bin/sh", "-c", f"echo looks; test -e {lock} && echo found; sleep 20"]
+    with make_wall(tmp_path, isolation=Grade.A, command=lambda *_: taking) as wall:
+        with wall.device_lock("null", still=False):
+            assert lock.exists()
+        with wall.child(ChildRole.CANDIDATE) as child:
+            tail = child._process.watch.tail
+            until_s = time.monotonic() + 10.0
+            while "looks" not in tail() and time.monotonic() < until_s:
+                time.sleep(0.01)
+            time.sleep(0.1)
+            assert tail() == "looks\n"
 
 
 def test_every_layer_is_known_to_the_keeper():
