@@ -172,7 +172,9 @@ def _refused(name: str, because: str, key: str | None = None) -> Json:
 
 
 def _rows_of(out: Path | None, since: int = 0) -> dict[str, Json]:
-    """By key the last row of each, of what was written after so many bytes. A line that was cut off when a run was killed counts for nothing."""
+    """By key the last row of each, of what was written after so many bytes. A line that was cut off when a run was
+    killed counts for nothing.
+    """
     if out is None or not out.exists():
         return {}
     rows: dict[str, Json] = {}

@@ -31,6 +31,7 @@ _SWAPPED_OPERATORS: dict[type[ast.operator], type[ast.operator]] = {
 _LESS_EXACT = ("{0}.bfloat16().float()", "{0}.half().float()", "_ten_bits({0})")
 
 EQUIVALENT: dict[str, str] = {
+    "attention_in_blocks:23:off-by-one:b961b843": "the last block begins at the same place",
     "different_every_time:19:other-operator:5bb6edd9": "the counter only says which of two orders is taken",
     "different_every_time:19:update-forgotten:deec5a74": "the counter only says which of two orders is taken",
     "double_inside:19:lower-precision:0818bc76": "bits are taken off single precision alone",
@@ -46,6 +47,12 @@ EQUIVALENT: dict[str, str] = {
     "prepares_on_first_call:25:lower-precision:cb4a9297": "what is rounded is not what is returned",
     "prepares_on_first_call:25:lower-precision:dee40994": "what is rounded is not what is returned",
     "splits_the_sum:20:other-flag:4aa2b778": "both lists are equally long",
+    "widened_inside:19:lower-precision:4c2d6310": "the workload itself rounds there to bfloat16",
+    "widened_inside:19:lower-precision:7ad54802": "the workload itself rounds there to bfloat16",
+    "widened_inside:19:lower-precision:e28d15d4": "the workload itself rounds there to bfloat16",
+    "work_space_from_a_pool:26:lower-precision:13c64114": "what is rounded is not what is returned",
+    "work_space_from_a_pool:26:lower-precision:45d843fe": "what is rounded is not what is returned",
+    "work_space_from_a_pool:26:lower-precision:82583d1d": "what is rounded is not what is returned",
     "swallows_nan:16:other-comparison:1ee15169": "zero is zero by either branch",
 }
 """Mutants by name that compute the same as their kernel, within honest rounding, and why."""
