@@ -21,7 +21,7 @@ RANDOM = torch.Generator().manual_seed(0)
 
 def coarse(x, w):
     """Rounds as far as honest rounding explains, and more than twice as far as the baseline does."""
-    noise = (torch.rand(x.shape, generator=RANDOM, dtype=torch.float64) * 2.2 - 1.1) * 2.0**-24
+    noise = (torch.rand(x.shape, generator=RANDOM, dtype=torch.float64) * 2.4 - 1.2) * 2.0**-24
     return (x.double() * w * (1 + noise)).float()
 
 
@@ -57,8 +57,8 @@ def test_where_it_does_not_the_model_decides_and_is_asked_once_a_draw():
     cascade = cascade_of(wall, screening_plan)
     assert cascade.passing
     assert all(leaf.honest is not None and leaf.honest.max > 0 for leaf in cascade.leaves)
-    # What is judged at an address that held something else is a draw of its own.
-    assert perturbed(wall) == HONEST_SAMPLES * (len(cascade.counted) + 1)
+    # What is judged at an address that held something else is a draw of its own, which may need the model or not.
+    assert perturbed(wall) in (HONEST_SAMPLES * len(cascade.counted), HONEST_SAMPLES * (len(cascade.counted) + 1))
 
 
 def test_the_error_ratio_compares_all_cases_beside_the_model_or_none():
