@@ -21,7 +21,7 @@ RANDOM = torch.Generator().manual_seed(0)
 
 def coarse(x, w):
     """Rounds as far as honest rounding explains, and more than twice as far as the baseline does."""
-    noise = (torch.rand(x.shape, generator=RANDOM, dtype=torch.float64) * 2.4 - 1.2) * 2.0**-24
+    noise = (torch.rand(x.shape, generator=RANDOM, dtype=torch.float64) * 2.6 - 1.3) * 2.0**-24
     return (x.double() * w * (1 + noise)).float()
 
 
