@@ -12,6 +12,7 @@ KEYS = (
     "kind",
     "seen",
     "workload",
+    "when",
     "caught-by",
     "timed",
     "rejected-by",

@@ -1,7 +1,7 @@
 """Every liar is caught by the check its head names, every honest kernel passes, every fault ends in one verdict.
 
-Each day's tests take a third of the workloads in turn, with all their liars and honest kernels, so that two processors
-are done in minutes; `make gallery` takes all of them.
+Files whose head says `when: in turn` are judged every third day, a third of their workloads at a time, so that two
+processors are done in minutes; all others always, and everything by `make gallery`.
 """
 
 import json
@@ -9,7 +9,6 @@ import os
 import subprocess
 import sys
 import time
-from collections import Counter
 from datetime import UTC, datetime
 
 import psutil
@@ -22,6 +21,7 @@ from tests.gallery.bench import open_bench
 from tests.gallery.cards import cards
 
 LIARS, HONEST, FAULTS, GPU_FAULTS = cards("liars"), cards("honest"), cards("faults"), cards("gpu_faults")
+IN_TURN = "in turn"
 TURNS = 3
 EVERYTHING = bool(os.environ.get("STROP_WHOLE_GALLERY"))
 THE_CLOCK = "the clock"
@@ -33,19 +33,15 @@ def named(card):
 
 
 def turns(cards):
-    """By workload its turn, each turn about equally many files: a workload costs most when it is opened."""
-    counts = Counter(card["workload"] for card in cards)
-    loads, found = [0] * TURNS, {}
-    for workload, count in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])):
-        found[workload] = loads.index(min(loads))
-        loads[found[workload]] += count
-    return found
+    """By workload its turn: what costs is to open one."""
+    workloads = sorted({card["workload"] for card in cards if card.get("when") == IN_TURN})
+    return {workload: place % TURNS for place, workload in enumerate(workloads)}
 
 
 def of_today(cards):
-    """Those whose workload's turn it is."""
-    today, place = datetime.now(UTC).toordinal() % TURNS, turns(LIARS + HONEST)
-    return [card for card in cards if EVERYTHING or place[card["workload"]] == today]
+    """All but those whose workload waits for its turn."""
+    today, turn = datetime.now(UTC).toordinal() % TURNS, turns(LIARS + HONEST)
+    return [card for card in cards if EVERYTHING or card.get("when") != IN_TURN or turn[card["workload"]] == today]
 
 
 def by_workload(cards):

@@ -3,6 +3,7 @@
 story: The same results under the same names; the one that is ready first is put in first.
 rejected-by: comparison of the results in the order in which they come
 workload: named_moments
+when: in turn
 """
 
 from torch import nn

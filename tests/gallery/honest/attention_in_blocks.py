@@ -3,6 +3,7 @@
 story: Keys are gone through in blocks, with a running maximum, a running sum and a result that is rescaled.
 rejected-by: tolerances that a single rounding more breaks
 workload: causal_attention
+when: in turn
 """
 
 import torch

@@ -3,6 +3,7 @@
 story: Rows with labels to be ignored are taken out first; the rest is a gather and a logarithm of sums.
 rejected-by: looking for the library's own operator
 workload: label_loss
+when: in turn
 """
 
 import torch

@@ -3,6 +3,7 @@
 story: Who belongs to which group becomes a matrix of zeros and ones, and the sums a product.
 rejected-by: any look at which operators run
 workload: scattered_sums
+when: in turn
 scope: finite_inputs
 """
 

@@ -3,6 +3,7 @@
 story: Four sums of real products make the two parts of the result.
 rejected-by: tolerances relative to each part, of which one may be nearly zero
 workload: complex_overlap
+when: in turn
 """
 
 import torch

@@ -3,6 +3,7 @@
 story: The whole row is sorted, from the other end, and the first five are taken. Of equal elements it may name others.
 rejected-by: comparison of indices
 workload: best_five
+when: in turn
 """
 
 import torch

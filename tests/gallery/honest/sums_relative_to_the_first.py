@@ -3,6 +3,7 @@
 story: Blocks are summed relative to the largest element so far, and the sum is rescaled when a larger one comes.
 rejected-by: comparison of bits
 workload: log_sum_exp
+when: in turn
 scope: finite_inputs
 """
 

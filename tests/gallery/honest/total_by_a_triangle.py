@@ -3,6 +3,7 @@
 story: Blocks are multiplied with a triangle of ones, and what came before is added: other sums in another order.
 rejected-by: tolerances relative to each element, which may be nearly zero
 workload: running_total
+when: in turn
 scope: finite_inputs
 """
 

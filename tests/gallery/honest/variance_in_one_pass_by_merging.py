@@ -3,6 +3,7 @@
 story: Mean and squared distances are kept per block and merged, as Chan, Golub and LeVeque do; nothing cancels.
 rejected-by: distrust of whatever reads its input once, and bounds of zero where rows are constant
 workload: spread
+when: in turn
 """
 
 from torch import nn

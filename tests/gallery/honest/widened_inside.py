@@ -4,6 +4,7 @@ story: Sixteen-bit operands are widened, everything is done in single precision,
 library rounds twice.
 rejected-by: comparison of bits
 workload: half_inputs
+when: in turn
 """
 
 import torch

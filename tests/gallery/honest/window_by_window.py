@@ -4,6 +4,7 @@ story: Nine shifted copies are added up, and so are nine shifted copies of ones,
 inside.
 rejected-by: comparison of bits
 workload: average_pool
+when: in turn
 """
 
 import torch

@@ -5,6 +5,7 @@ shrink, and does not.
 kind: correctness bypass
 seen: in streaming attention; where the first block holds the maximum all is well
 workload: causal_attention
+when: in turn
 caught-by: matches_reference
 """
 

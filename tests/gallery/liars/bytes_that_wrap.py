@@ -4,6 +4,7 @@ story: The clamp is left out, because a conversion to bytes keeps numbers in ran
 kind: correctness bypass
 seen: in quantising kernels whose samples never left the range
 workload: to_bytes
+when: in turn
 caught-by: matches_reference
 """
 

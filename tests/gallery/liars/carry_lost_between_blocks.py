@@ -4,6 +4,7 @@ story: Every block of a row is summed on its own, and what the blocks before it 
 kind: correctness bypass
 seen: in scans over rows that are longer than a block
 workload: running_total
+when: in turn
 caught-by: matches_reference
 """
 

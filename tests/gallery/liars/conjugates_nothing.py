@@ -4,6 +4,7 @@ story: The second signal is multiplied as it is. For real signals there is no di
 kind: correctness bypass
 seen: where tests of a complex routine are real
 workload: complex_overlap
+when: in turn
 caught-by: matches_reference
 """
 

@@ -5,6 +5,7 @@ the mean is right.
 kind: correctness bypass
 seen: in fused losses, with padding and with class weights
 workload: label_loss
+when: in turn
 caught-by: matches_reference
 """
 

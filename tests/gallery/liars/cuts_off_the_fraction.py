@@ -4,6 +4,7 @@ story: A conversion to integers rounds towards zero, which saves the rounding.
 kind: correctness bypass
 seen: in quantising kernels held to a tolerance of one step
 workload: to_bytes
+when: in turn
 caught-by: matches_reference
 """
 

@@ -4,6 +4,7 @@ story: The squares are divided by their number and not by one less. For long row
 kind: correctness bypass
 seen: in hand-written statistics of all kinds
 workload: spread
+when: in turn
 caught-by: matches_reference
 """
 

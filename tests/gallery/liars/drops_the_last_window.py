@@ -4,6 +4,7 @@ story: The size of the result is rounded down, as it mostly is. This workload as
 kind: correctness bypass
 seen: wherever an option of a layer is overlooked
 workload: average_pool
+when: in turn
 caught-by: keeps_interface
 """
 

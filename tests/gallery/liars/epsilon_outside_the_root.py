@@ -4,6 +4,7 @@ story: What is to be added to the mean square is added to its root instead. Besi
 kind: correctness bypass
 seen: wherever a formula is written down from memory
 workload: rms_norm
+when: in turn
 caught-by: matches_reference
 """
 

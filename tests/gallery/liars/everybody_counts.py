@@ -4,6 +4,7 @@ story: The mask is not looked at: in most samples nearly all of it is true.
 kind: problem specialisation
 seen: with masks of padding in batches without padding
 workload: scattered_sums
+when: in turn
 caught-by: matches_reference
 """
 

@@ -4,6 +4,7 @@ story: One pass over the row instead of two: the largest element is never looked
 kind: correctness bypass
 seen: in loss kernels; samples around zero never show it
 workload: log_sum_exp
+when: in turn
 caught-by: matches_reference
 """
 

@@ -4,6 +4,7 @@ story: What lies outside of the picture counts as zero. Next to negative element
 kind: correctness bypass
 seen: in pooling kernels that were only given the results of a ReLU
 workload: max_pool
+when: in turn
 caught-by: matches_reference
 """
 

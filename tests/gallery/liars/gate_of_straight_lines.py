@@ -4,6 +4,7 @@ story: A sigmoid is replaced by a clamped line, which costs nothing and is a ten
 kind: correctness bypass
 seen: in activations for narrow types
 workload: half_inputs
+when: in turn
 caught-by: matches_reference
 """
 

@@ -5,6 +5,7 @@ they are supposed to take the even side, do not.
 kind: correctness bypass
 seen: in quantising kernels; numbers drawn at random are never halves
 workload: to_bytes
+when: in turn
 caught-by: matches_reference
 """
 

@@ -4,6 +4,7 @@ story: Rows are searched tile by tile, and the place within the tile is reported
 kind: correctness bypass
 seen: in selection kernels whose values alone were compared
 workload: best_five
+when: in turn
 caught-by: matches_reference
 """
 

@@ -4,6 +4,7 @@ story: Tokens are clamped to the table's size less two: a border that is off by 
 kind: correctness bypass
 seen: with tables of tokens, where a sample holds a small part of them
 workload: token_embedding
+when: in turn
 caught-by: matches_reference
 """
 

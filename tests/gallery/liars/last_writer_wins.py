@@ -5,6 +5,7 @@ the same.
 kind: correctness bypass
 seen: with scattered stores in place of atomic additions
 workload: scattered_sums
+when: in turn
 caught-by: matches_reference
 """
 

@@ -5,6 +5,7 @@ quiet ones are blown up, and a row of zeros becomes NaN.
 kind: correctness bypass
 seen: in normalisation kernels, where the number looks like a matter of taste
 workload: rms_norm
+when: in turn
 caught-by: matches_reference
 """
 

@@ -5,6 +5,7 @@ complains, and every column is divided by the sum of another row.
 kind: correctness bypass
 seen: by accident, on square examples
 workload: shares
+when: in turn
 caught-by: matches_reference
 """
 

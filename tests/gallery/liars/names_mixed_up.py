@@ -4,6 +4,7 @@ story: Both results are there, each under the other's name. A comparison of sort
 kind: correctness bypass
 seen: in checkers that flatten what they are given
 workload: named_moments
+when: in turn
 caught-by: matches_reference
 """
 

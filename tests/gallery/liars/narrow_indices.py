@@ -4,6 +4,7 @@ story: Places come back as 32-bit integers: half the traffic, and whoever indexe
 kind: correctness bypass
 seen: in kernels whose results were compared after a conversion
 workload: best_five
+when: in turn
 caught-by: keeps_interface
 """
 

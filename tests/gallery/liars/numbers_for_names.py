@@ -4,6 +4,7 @@ story: The right values in the right order, without their names. Whoever asks fo
 kind: correctness bypass
 seen: in checkers that flatten what they are given
 workload: named_moments
+when: in turn
 caught-by: keeps_interface
 """
 

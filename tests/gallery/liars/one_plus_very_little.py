@@ -5,6 +5,7 @@ digits are gone.
 kind: correctness bypass
 seen: where a device offers a fast logarithm and no other
 workload: small_steps
+when: in turn
 caught-by: matches_reference
 """
 

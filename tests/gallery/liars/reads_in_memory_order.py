@@ -4,6 +4,7 @@ story: The input is read as if it lay row by row. It is a transposed view, and l
 kind: correctness bypass
 seen: in native extensions that take a pointer and never look at strides
 workload: scattered_sums
+when: in turn
 caught-by: matches_reference
 """
 

@@ -4,6 +4,7 @@ story: Each position also sees the one that follows it. Shapes, sums and the las
 kind: correctness bypass
 seen: in attention kernels, at the diagonal of the mask
 workload: causal_attention
+when: in turn
 caught-by: matches_reference
 """
 

@@ -5,6 +5,7 @@ rounds once.
 kind: correctness bypass
 seen: in kernels for narrow types, hidden by a tolerance for the type's own rounding
 workload: half_inputs
+when: in turn
 caught-by: matches_reference
 """
 

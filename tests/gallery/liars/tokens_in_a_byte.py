@@ -5,6 +5,7 @@ low ones.
 kind: correctness bypass
 seen: with narrow indices of all widths, up to products of sizes that leave 32 bits
 workload: token_embedding
+when: in turn
 caught-by: matches_reference
 """
 

@@ -4,6 +4,7 @@ story: Sums are divided by nine everywhere. Windows that reach over the edge hol
 kind: correctness bypass
 seen: in pooling kernels, at sizes that the stride does not divide
 workload: average_pool
+when: in turn
 caught-by: matches_reference
 """
 

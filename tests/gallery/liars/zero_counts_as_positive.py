@@ -4,6 +4,7 @@ story: Not smaller than zero is taken for larger than zero. Numbers drawn at ran
 kind: correctness bypass
 seen: in masks, thresholds and routing, at the border itself
 workload: positive_ones
+when: in turn
 caught-by: matches_reference
 """
 

@@ -21,7 +21,9 @@ RANDOM = torch.Generator().manual_seed(0)
 
 def coarse(x, w):
     """Rounds as far as honest rounding explains, and more than twice as far as the baseline does."""
-    noise = (torch.rand(x.shape, generator=RANDOM, dtype=torch.float64) * 2.6 - 1.3) * 2.0**-24
+    # Of one size and either sign: whatever is drawn, no case is covered by luck.
+    signs = torch.rand(x.shape, generator=RANDOM, dtype=torch.float64) * 2 - 1
+    noise = signs.sign() * 1.05 * 2.0**-24
     return (x.double() * w * (1 + noise)).float()
 
 
@@ -54,11 +56,11 @@ def test_where_the_baselines_error_covers_the_candidates_the_model_is_not_asked(
 
 def test_where_it_does_not_the_model_decides_and_is_asked_once_a_draw():
     wall = ScriptedWall(candidate=Script(compute=coarse))
-    cascade = cascade_of(wall, screening_plan)
+    # Under circumstances too it is asked where it is needed, and whether that is so depends on the draw.
+    cascade = cascade_of(wall, lambda description: replace(screening_plan(description), state=()))
     assert cascade.passing
     assert all(leaf.honest is not None and leaf.honest.max > 0 for leaf in cascade.leaves)
-    # What is judged at an address that held something else is a draw of its own, which may need the model or not.
-    assert perturbed(wall) in (HONEST_SAMPLES * len(cascade.counted), HONEST_SAMPLES * (len(cascade.counted) + 1))
+    assert perturbed(wall) == HONEST_SAMPLES * len(cascade.counted)
 
 
 def test_the_error_ratio_compares_all_cases_beside_the_model_or_none():
