@@ -232,9 +232,9 @@ def _ratio(court: Court, child: ChildPort, candidate: Candidate, plan: Plan, cas
         if isinstance(found, CrashEvidence):
             cascade.hear(Stage.VALUES, found)
             return False
-        evidence, _ = found
+        evidence, conduct = found
         cascade.counted[case] = evidence.leaves
-        if not cascade.hear(Stage.VALUES, evidence):
+        if not (cascade.hear(Stage.VALUES, evidence) and cascade.hear(Stage.INTERFACE, conduct)):
             return False
     return cascade.open
 
