@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import copy
 import hashlib
+import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,29 +32,29 @@ _SWAPPED_OPERATORS: dict[type[ast.operator], type[ast.operator]] = {
 _LESS_EXACT = ("{0}.bfloat16().float()", "{0}.half().float()", "_ten_bits({0})")
 
 EQUIVALENT: dict[str, str] = {
-    "attention_in_blocks:23:off-by-one:b961b843": "the last block begins at the same place",
-    "different_every_time:19:other-operator:5bb6edd9": "the counter only says which of two orders is taken",
-    "different_every_time:19:update-forgotten:deec5a74": "the counter only says which of two orders is taken",
-    "double_inside:19:lower-precision:0818bc76": "bits are taken off single precision alone",
-    "exact_sums:13:lower-precision:210665b3": "bits are taken off single precision alone",
-    "loss_by_rows:14:wrong-axis:2a5daadd": "the mean of means over equal parts is the same along either axis",
-    "negative_zero:14:other-comparison:792c9eff": "zero is zero by either branch",
-    "negative_zero:14:other-comparison:7d2c10fd": "zero is zero by either branch",
-    "numpy_inside:18:lower-precision:09ae41e7": "an array of numpy is not of torch.float32, so its bits are left alone",
-    "one_long_chain:21:stale-parameter:e985d917": "only the shape of the stale parameter is used",
-    "one_long_chain:22:off-by-one:ff41c73a": "the last block begins at the same place",
-    "prepares_on_first_call:23:constant-off:f98bba5a": "it sleeps half a millisecond longer",
-    "prepares_on_first_call:25:lower-precision:927c1503": "what is rounded is not what is returned",
-    "prepares_on_first_call:25:lower-precision:cb4a9297": "what is rounded is not what is returned",
-    "prepares_on_first_call:25:lower-precision:dee40994": "what is rounded is not what is returned",
-    "splits_the_sum:20:other-flag:4aa2b778": "both lists are equally long",
-    "widened_inside:19:lower-precision:4c2d6310": "the workload itself rounds there to bfloat16",
-    "widened_inside:19:lower-precision:7ad54802": "the workload itself rounds there to bfloat16",
-    "widened_inside:19:lower-precision:e28d15d4": "the workload itself rounds there to bfloat16",
-    "work_space_from_a_pool:26:lower-precision:13c64114": "what is rounded is not what is returned",
-    "work_space_from_a_pool:26:lower-precision:45d843fe": "what is rounded is not what is returned",
-    "work_space_from_a_pool:26:lower-precision:82583d1d": "what is rounded is not what is returned",
-    "swallows_nan:16:other-comparison:1ee15169": "zero is zero by either branch",
+    "attention_in_blocks:off-by-one:09aa2646": "the last block begins at the same place",
+    "different_every_time:other-operator:9854244d": "the counter only says which of two orders is taken",
+    "different_every_time:update-forgotten:cc0b352c": "the counter only says which of two orders is taken",
+    "double_inside:lower-precision:b78fdb61": "bits are taken off single precision alone",
+    "exact_sums:lower-precision:6867c2a7": "bits are taken off single precision alone",
+    "loss_by_rows:wrong-axis:49ab2aa2": "the mean of means over equal parts is the same along either axis",
+    "negative_zero:other-comparison:08c04a03": "zero is zero by either branch",
+    "negative_zero:other-comparison:a1ab0048": "zero is zero by either branch",
+    "numpy_inside:lower-precision:27951773": "an array of numpy is not of torch.float32, so its bits are left alone",
+    "one_long_chain:stale-parameter:9261efa2": "only the shape of the stale parameter is used",
+    "one_long_chain:off-by-one:bbb66386": "the last block begins at the same place",
+    "prepares_on_first_call:constant-off:a1e5d876": "it sleeps half a millisecond longer",
+    "prepares_on_first_call:lower-precision:c7217651": "what is rounded is not what is returned",
+    "prepares_on_first_call:lower-precision:86cfca74": "what is rounded is not what is returned",
+    "prepares_on_first_call:lower-precision:6767fb5a": "what is rounded is not what is returned",
+    "splits_the_sum:other-flag:c8b80ee6": "both lists are equally long",
+    "widened_inside:lower-precision:969d7432": "the workload itself rounds there to bfloat16",
+    "widened_inside:lower-precision:76999dc4": "the workload itself rounds there to bfloat16",
+    "widened_inside:lower-precision:6fa86580": "the workload itself rounds there to bfloat16",
+    "work_space_from_a_pool:lower-precision:521c9741": "what is rounded is not what is returned",
+    "work_space_from_a_pool:lower-precision:689aea21": "what is rounded is not what is returned",
+    "work_space_from_a_pool:lower-precision:b60f44a9": "what is rounded is not what is returned",
+    "swallows_nan:other-comparison:4666f895": "zero is zero by either branch",
 }
 """Mutants by name that compute the same as their kernel, within honest rounding, and why."""
 
@@ -63,19 +64,20 @@ Change = Callable[[ast.AST], ast.AST | None]
 
 @dataclass(frozen=True)
 class Mutant:
-    """One fault: of which kernel, what kind, in which line, and the whole text."""
+    """One fault: of which kernel, what kind, and the whole text."""
 
     kernel: Path
     workload: Path
     kind: str
-    line: int
     text: str
 
     @property
     def name(self) -> str:
-        """The same for the same text."""
-        digest = hashlib.sha256(self.text.encode()).hexdigest()[:8]
-        return f"{self.kernel.stem}:{self.line}:{self.kind.replace(' ', '-')}:{digest}"
+        """The same for the same code, whatever its docstring says."""
+        code = ast.parse(self.text)
+        del code.body[0]
+        digest = hashlib.sha256(ast.unparse(code).encode()).hexdigest()[:8]
+        return f"{self.kernel.stem}:{self.kind.replace(' ', '-')}:{digest}"
 
 
 def _off_by_one(node: ast.AST) -> ast.AST | None:
@@ -232,34 +234,26 @@ def mutants_of(path: Path, workload: Path) -> Iterator[Mutant]:
     """Every mutant of one kernel, each different from the kernel and from the others."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     seen = {ast.unparse(tree)}
-    places = [index for index, node in enumerate(ast.walk(tree)) if _is_computing(tree, node)]
+    inside = _computing(tree)
+    places = [(index, node) for index, node in enumerate(ast.walk(tree)) if id(node) in inside]
     for kind, change in _CHANGES:
-        for index in places:
-            changed = copy.deepcopy(tree)
-            nodes = list(ast.walk(changed))
-            node = nodes[index]
-            line = _line_of(nodes, node)
-            found = change(node)
+        for index, node in places:
+            found = change(copy.deepcopy(node))
             if found is None:
                 continue
-            changed = ast.fix_missing_locations(_Put(node, found).visit(changed))
-            text = ast.unparse(changed)
+            changed = copy.deepcopy(tree)
+            at = next(itertools.islice(ast.walk(changed), index, None))
+            text = ast.unparse(ast.fix_missing_locations(_Put(at, found).visit(changed)))
             if text not in seen:
                 seen.add(text)
                 helper = _SHORT if "_ten_bits(" in text else ""
-                yield Mutant(path, workload, kind, line, _with_helper(text, helper))
+                yield Mutant(path, workload, kind, _with_helper(text, helper))
 
 
-def _is_computing(tree: ast.Module, node: ast.AST) -> bool:
-    """Inside a function other than a constructor."""
+def _computing(tree: ast.Module) -> set[int]:
+    """Which nodes are inside a function other than a constructor, by identity."""
     functions = [each for each in ast.walk(tree) if isinstance(each, ast.FunctionDef) and each.name != "__init__"]
-    return any(node is each for function in functions for statement in function.body for each in ast.walk(statement))
-
-
-def _line_of(nodes: list[ast.AST], node: ast.AST) -> int:
-    if hasattr(node, "lineno"):
-        return int(node.lineno)
-    return next((int(each.lineno) for each in ast.walk(node) if hasattr(each, "lineno")), 0)
+    return {id(each) for function in functions for statement in function.body for each in ast.walk(statement)}
 
 
 def _with_helper(text: str, helper: str) -> str:
