@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from strop.records.evidence import Case, Circumstance, Distribution
 from strop.records.workload import Description, DomainKind
+from strop.wire.messages import FEW_CHANGED
 
 SEEDS = 5
 _MIXTURE = (
@@ -42,7 +43,7 @@ def full_plan(description: Description) -> Plan:
     values = _values(description, _MIXTURE) + tuple(
         Case(index=900, distribution=distribution) for distribution in special
     )
-    return Plan(values=values, parameters=_redrawn(2), state=_state(_CIRCUMSTANCES))
+    return Plan(values=values, parameters=_redrawn(FEW_CHANGED), state=_state(_CIRCUMSTANCES))
 
 
 def screening_plan(description: Description) -> Plan:

@@ -101,7 +101,7 @@ class Court:
     _samples: Remembered[list[Tensors]] = field(init=False)
     _parameters: dict[int, Tensors] = field(default_factory=dict[int, Tensors])
     _other: Tensors | None = None
-    _other_seed: int = field(default_factory=lambda: secrets.randbits(31))
+    _seed: int = field(default_factory=lambda: secrets.randbits(31))
     _delivered: dict[int, int] = field(default_factory=dict[int, int])
 
     def __post_init__(self) -> None:
@@ -261,7 +261,7 @@ class Court:
     def parameters(self, draw: int) -> Tensors:
         """Parameters and buffers of one draw (0: the module's own initialisation)."""
         if draw not in self._parameters:
-            request = DrawParameters(seed=secrets.randbits(31), draw=draw)
+            request = DrawParameters(seed=self._seed, draw=draw)
             with trusted("The workload's parameters could not be drawn"):
                 self.reference.ask(request, Done, self.timeouts.gold_s)
             self._parameters[draw] = copied(self.reference.given.views(None))
@@ -284,7 +284,7 @@ class Court:
         if self._other is not None:
             return self._other
         with trusted("The workload's inputs could not be drawn"):
-            drawn = self.draw_inputs(Distribution.OWN, self._other_seed)
+            drawn = self.draw_inputs(Distribution.OWN, self._seed)
         if bytes_of(drawn) <= limit_bytes(self.target):
             self._other = drawn
         return drawn

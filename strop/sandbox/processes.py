@@ -17,9 +17,10 @@ def _pids() -> list[int]:
     return [int(name) for name in os.listdir("/proc") if name.isdigit()]
 
 
-def _state_and_parent(pid: int) -> tuple[str, int] | None:
+def _state_and_parent(pid: int, thread: str | None = None) -> tuple[str, int] | None:
+    place = f"/proc/{pid}/task/{thread}/stat" if thread else f"/proc/{pid}/stat"
     try:
-        fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+        fields = Path(place).read_bytes().rpartition(b")")[2].split()
     except _GONE:
         return None
     return fields[0].decode(), int(fields[1])
@@ -100,6 +101,45 @@ def folder_bytes(folder: str) -> int:
                     if entry.is_dir(follow_symlinks=False):
                         todo.append(entry.path)
     return total
+
+
+def stop_tree(keeper: int, patience_s: float) -> set[int]:
+    """Bring everything below ``keeper`` to a standstill; `go_on` is for what is returned.
+
+    Raises:
+        TimeoutError: something still runs, or starts anew, after ``patience_s`` seconds.
+    """
+    until = time.monotonic() + patience_s
+    still: set[int] = set()
+    # Who was found at a standstill can have started nobody since: nobody new in the next look means nobody at all.
+    while (found := descendants(keeper)) != still:
+        for pid in found - still:
+            with contextlib.suppress(*_GONE):
+                os.kill(pid, signal.SIGSTOP)
+        while not all(_stands_still(pid) for pid in found - still):
+            if time.monotonic() > until:
+                go_on(found)
+                raise TimeoutError(f"processes {sorted(found)} could not be stopped")
+            time.sleep(0.0001)
+        still = found
+    return still
+
+
+def go_on(pids: Iterable[int]) -> None:
+    """Let what was stopped run."""
+    for pid in pids:
+        with contextlib.suppress(*_GONE):
+            os.kill(pid, signal.SIGCONT)
+
+
+def _stands_still(pid: int) -> bool:
+    """Whether no thread of it runs, or it is gone."""
+    try:
+        threads = os.listdir(f"/proc/{pid}/task")
+    except _GONE:
+        return True
+    states = (_state_and_parent(pid, thread) for thread in threads)
+    return all(found is None or found[0] in "TtZX" for found in states)
 
 
 def end_tree(keeper: int, token: str, patience_s: float = 5.0) -> set[int]:

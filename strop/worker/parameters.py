@@ -8,11 +8,14 @@ import math
 
 import torch
 
+from strop.wire.messages import FEW_CHANGED
 from strop.worker.opened import Opened
 
 _SPREAD = 0.25
 _BIAS_SIZE = 0.2
 _FLIPPED_SHARE = 0.1
+_FEW = 64
+"""One element in so many changes where few do, and one at least."""
 _DEAD = 0.02
 """Weights this much smaller than He's rule would let the signal die; they are drawn anew by it."""
 
@@ -23,19 +26,34 @@ def draw_parameters(opened: Opened, seed: int, draw: int) -> dict[str, torch.Ten
     Draw 0 is the initialisation under the construction seed. Later draws move every parameter around it, relative to
     the tensor's own size: constants (scales of one, biases of zero) get values of their own, what was positive stays
     positive except in the scales of normalisation layers, and weights too small to carry a signal follow K. He et al.
-    (ICCV 2015). Running means and variances move too; counters and tables keep their values.
+    (ICCV 2015). Running means and variances move too; counters and tables keep their values. Draw ``FEW_CHANGED`` is the
+    one before it but for few elements at random places.
     """
     module = opened.module
     named = {name: each.detach().clone() for name, each in (*module.named_parameters(), *module.named_buffers())}
     if draw == 0:
         return named
-    generator = torch.Generator(opened.workload.device).manual_seed(seed)
+    if draw == FEW_CHANGED:
+        return _few_changed(opened, seed)
+    generator = torch.Generator(opened.workload.device).manual_seed(seed + draw)
     parameters = {name for name, _ in module.named_parameters()}
     norms = {name for name, each in module.named_modules() if "norm" in type(each).__name__.lower()}
     return {
         name: _moved(value, name, generator, parameter=name in parameters, norm=name.rpartition(".")[0] in norms)
         for name, value in named.items()
     }
+
+
+def _few_changed(opened: Opened, seed: int) -> dict[str, torch.Tensor]:
+    drawn, others = (draw_parameters(opened, seed, FEW_CHANGED + step) for step in (-1, 1))
+    generator = torch.Generator(opened.workload.device).manual_seed(seed)
+    for name, value in drawn.items():
+        count = value.numel()
+        if count:
+            few = (max(1, count // _FEW),)
+            places = torch.randint(count, few, generator=generator, device=value.device)
+            drawn[name] = value.reshape(-1).index_copy(0, places, others[name].reshape(-1)[places]).view(value.shape)
+    return drawn
 
 
 def _moved(value: torch.Tensor, name: str, generator: torch.Generator, *, parameter: bool, norm: bool) -> torch.Tensor:

@@ -129,6 +129,9 @@ class ScriptedChild:
         self.made.give(made)
         self.given.poison(range(given.slots))
 
+    def stand_still(self):
+        """A script works on nothing ahead."""
+
     def time_calls(self, calls, slot, timeout_s):
         if self.script.clock_fault:
             raise self.script.clock_fault
@@ -167,10 +170,12 @@ class ScriptedChild:
         return m.Loaded(notes=("built",))
 
     def _draw_parameters(self, request):
-        generator = torch.Generator().manual_seed(request.seed)
+        generator = torch.Generator().manual_seed(request.seed + min(request.draw, m.FEW_CHANGED - 1))
         fixed = self.given.views(None)
         for path, tensor in fixed.items():
             tensor.copy_(torch.randn(4, generator=generator) if path == "w" else torch.tensor(request.draw))
+        if "w" in fixed and request.draw == m.FEW_CHANGED:
+            fixed["w"][1] += 1
         self.w = fixed["w"].clone() if "w" in fixed else torch.ones(4)
         return m.Done()
 

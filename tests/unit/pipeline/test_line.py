@@ -116,6 +116,15 @@ def test_a_stale_pack_fails_when_parameters_are_redrawn():
     assert failed_check(run(ScriptedWall(candidate=Script(compute=stale)))) == "follows_parameters"
 
 
+def test_a_pack_that_is_renewed_when_its_corner_changes_fails_where_few_elements_do():
+    packed = {}
+
+    def corner(x, w):
+        return x * packed.setdefault(float(w[0]), w.clone())
+
+    assert failed_check(run(ScriptedWall(candidate=Script(compute=corner)))) == "follows_parameters"
+
+
 def test_an_answer_remembered_by_inputs_alone_fails_when_parameters_are_redrawn():
     known = {}
 

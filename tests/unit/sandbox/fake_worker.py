@@ -10,6 +10,7 @@ import mmap
 import os
 import signal
 import sys
+import threading
 import time
 from array import array
 from pathlib import Path
@@ -137,6 +138,18 @@ def seal():
     raise AssertionError("the child could seal the arena")
 
 
+def mirror():
+    """A thread and a process of their own copy, all the time, what lies in two slots."""
+
+    def copy(slot):
+        while True:
+            run(slot)
+
+    threading.Thread(target=copy, args=(0,), daemon=True).start()
+    if os.fork() == 0:
+        copy(1)
+
+
 def speak():
     print(f"some words {HERE['text']}", flush=True)
 
@@ -183,6 +196,7 @@ DEEDS = (
                 close_pipe,
                 truncate,
                 seal,
+                mirror,
                 speak,
                 print_environment,
                 fail,

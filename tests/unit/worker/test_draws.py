@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from strop.errors import BadWorkload
 from strop.records.evidence import Distribution
 from strop.records.workload import DomainKind
+from strop.wire.messages import FEW_CHANGED
 from strop.worker.describe import describe
 from strop.worker.draws import draw_inputs
 from strop.worker.parameters import draw_parameters
@@ -131,6 +132,16 @@ def test_later_draws_move_everything_but_counters(tmp_path):
     assert moved["norm.bias"].abs().max() > 0.05
     ratio = moved["first.weight"].norm() / first["first.weight"].norm()
     assert 0.8 < ratio < 1.4
+
+
+def test_few_elements_change_between_one_draw_and_the_next():
+    workload = opened("mlp")
+    before, after = (draw_parameters(workload, 5, draw) for draw in (FEW_CHANGED - 1, FEW_CHANGED))
+    again = draw_parameters(workload, 5, FEW_CHANGED)
+    for name, value in after.items():
+        assert torch.equal(value, again[name]) and value.shape == before[name].shape
+        if not name.endswith("num_batches_tracked"):
+            assert 1 <= int((value != before[name]).sum()) <= max(1, value.numel() // 64)
 
 
 def test_positive_parameters_stay_positive_and_tables_stay(tmp_path):
