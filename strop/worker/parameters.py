@@ -26,8 +26,8 @@ def draw_parameters(opened: Opened, seed: int, draw: int) -> dict[str, torch.Ten
     Draw 0 is the initialisation under the construction seed. Later draws move every parameter around it, relative to
     the tensor's own size: constants (scales of one, biases of zero) get values of their own, what was positive stays
     positive except in the scales of normalisation layers, and weights too small to carry a signal follow K. He et al.
-    (ICCV 2015). Running means and variances move too; counters and tables keep their values. Draw ``FEW_CHANGED`` is the
-    one before it but for few elements at random places.
+    (ICCV 2015). Running means and variances move too; counters and tables keep their values. Draw ``FEW_CHANGED`` is
+    the one before it but for few elements at random places.
     """
     module = opened.module
     named = {name: each.detach().clone() for name, each in (*module.named_parameters(), *module.named_buffers())}
