@@ -210,6 +210,8 @@ def open_wall(settings: Settings, target: Target, ahead: Mapping[ChildRole, int]
         threads=target.threads,
         trusted_cache=settings.home / "cache",
         ahead=ahead,
+        # Whether a driver lives well in what was forked was not tried yet.
+        forks=target.device == HOST,
         extra={**dict(settings.compilers), **TARGETS.get(target.name).environment()},
     )
 

@@ -10,8 +10,10 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 from strop.sandbox.environment import PACKAGE_FOLDER
+from strop.sandbox.nursery import Nursery
 from strop.sandbox.status import Status
 
 _PROGRAM = "import sys; sys.path.insert(0, sys.argv.pop()); from strop.sandbox.launcher import main; main()"
@@ -35,24 +37,18 @@ class Plan:
 
 
 class Keeper:
-    """A running keeper. ``output`` gives everything that is printed behind it; whoever reads it closes it."""
+    """A running keeper, forked of ``nursery`` where there is one, whose child then is a worker. ``output`` gives
+    everything that is printed behind it; whoever reads it closes it.
+    """
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, nursery: Nursery | None = None) -> None:
         with contextlib.ExitStack() as theirs:
             self.output, printed = pipe(theirs, keep=0)
             status, tells = pipe(theirs, keep=0)
             life, self._life = pipe(theirs, keep=1)
             told = {**asdict(plan), "scratch": str(plan.scratch), "output": printed, "status": tells, "life": life}
-            self._process = subprocess.Popen(
-                [sys.executable, "-I", "-S", "-c", _PROGRAM, json.dumps(told), str(PACKAGE_FOLDER)],
-                env={},
-                cwd="/",
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=printed,
-                pass_fds=(*plan.lent, printed, tells, life),
-                start_new_session=True,
-            )
+            lent = (*plan.lent, printed, tells, life)
+            self._process = (nursery and nursery.fork(told, lent)) or _started(told, lent, printed)
         self.plan = plan
         self.status = Status(status)
 
@@ -70,6 +66,19 @@ class Keeper:
         """Let go of its pipes, but for the output; it must have ended."""
         os.close(self.status.descriptor)
         os.close(self._life)
+
+
+def _started(told: Mapping[str, Any], lent: Sequence[int], printed: int) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-I", "-S", "-c", _PROGRAM, json.dumps(told), str(PACKAGE_FOLDER)],
+        env={},
+        cwd="/",
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=printed,
+        pass_fds=lent,
+        start_new_session=True,
+    )
 
 
 def pipe(theirs: contextlib.ExitStack, keep: int) -> tuple[int, int]:

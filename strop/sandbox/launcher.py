@@ -1,11 +1,11 @@
 """The keeper of one child: starts it confined, inherits whatever it leaves behind, and ends it all when the parent is
 gone.
 
-Run by `strop.sandbox.process`, with a plan as JSON in its one argument; it uses the standard library alone and starts
-in some ten milliseconds. It makes itself the reaper of all its descendants (prctl(2), PR_SET_CHILD_SUBREAPER), so that
-a daemon that left its session still stands in its process tree; the user's own process stays untouched. What confines
-the child is a list of layers, put on one after the other between fork and exec. Where the plan asks for namespaces, a
-process stands between: the first of the namespace, with which all others end.
+Run by `strop.sandbox.keeper` with a plan as JSON in its one argument, or forked of a nursery; it uses the standard
+library alone and starts in some ten milliseconds. It makes itself the reaper of all its descendants (prctl(2),
+PR_SET_CHILD_SUBREAPER), so that a daemon that left its session still stands in its process tree; the user's own process
+stays untouched. What confines the child is a list of layers, put on one after the other between fork and exec. Where
+the plan asks for namespaces, a process stands between: the first of the namespace, with which all others end.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import shutil
 import signal
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -32,6 +32,8 @@ from strop.sandbox.kernel import (
     drop_capabilities,
     prctl,
 )
+
+Become = Callable[[Mapping[str, Any]], None]
 
 OOM_SCORE = 500
 CANNOT_START = 127
@@ -91,7 +93,7 @@ NAMESPACES = "namespaces"
 """The layer that is put on before the fork."""
 
 
-def _become_child(plan: Mapping[str, Any], status: int) -> NoReturn:
+def _become_child(plan: Mapping[str, Any], status: int, become: Become | None) -> NoReturn:
     try:
         null = os.open(os.devnull, os.O_RDONLY)
         os.dup2(null, 0)
@@ -108,10 +110,15 @@ def _become_child(plan: Mapping[str, Any], status: int) -> NoReturn:
                     os.close(descriptor)
         os.set_inheritable(status, False)
         signal.pthread_sigmask(signal.SIG_SETMASK, set())
-        os.execve(plan["command"][0], plan["command"], plan["environment"])  # noqa: S606  (there is no shell)
+        if become is None:
+            os.execve(plan["command"][0], plan["command"], plan["environment"])  # noqa: S606  (there is no shell)
     except (OSError, ValueError, KeyError) as error:
         os.write(status, f"refused {error}\n".encode())
         os._exit(CANNOT_START)
+    # Behind this line nothing is the keeper's any more, neither what is raised nor how it ends.
+    os.close(status)
+    become(plan)
+    sys.exit(0)
 
 
 def _tell(status: int, line: str) -> None:
@@ -148,11 +155,11 @@ def _descendants() -> list[int]:
     return sorted(found - {os.getpid()})
 
 
-def _start(plan: dict[str, Any], status: int) -> int:
+def _start(plan: dict[str, Any], status: int, become: Become | None) -> int:
     """Start the child, in namespaces of its own where the plan says so; whose end is the child's end."""
     plan["keeper"] = os.getpid()
     if NAMESPACES not in plan["layers"]:
-        child = _forked(plan, status)
+        child = _forked(plan, status, become)
         _tell(status, f"started {child}")
         return child
     try:
@@ -164,7 +171,7 @@ def _start(plan: dict[str, Any], status: int) -> int:
     first = os.fork()
     if first == 0:
         os.close(started)
-        _be_first(plan, status, starts)
+        _be_first(plan, status, starts, become)
     os.close(starts)
     os.read(started, 1)
     os.close(started)
@@ -174,7 +181,7 @@ def _start(plan: dict[str, Any], status: int) -> int:
     return first
 
 
-def _be_first(plan: dict[str, Any], status: int, starts: int) -> NoReturn:
+def _be_first(plan: dict[str, Any], status: int, starts: int, become: Become | None) -> NoReturn:
     """The first process of the namespace: it waits for the child and for what that leaves behind, and tells the end."""
     prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     plan["keeper"] = os.getpid()
@@ -183,7 +190,7 @@ def _be_first(plan: dict[str, Any], status: int, starts: int) -> NoReturn:
     except OSError as error:
         _tell(status, f"refused {error}")
         os._exit(CANNOT_START)
-    child = _forked(plan, status)
+    child = _forked(plan, status, become)
     # Nobody in here may look into it, whoever has its user's rights.
     prctl(PR_SET_DUMPABLE, 0)
     for descriptor in {plan["output"], plan["life"], *plan["lent"]}:
@@ -196,12 +203,13 @@ def _be_first(plan: dict[str, Any], status: int, starts: int) -> NoReturn:
             os._exit(0)
 
 
-def _forked(plan: Mapping[str, Any], status: int) -> int:
+def _forked(plan: Mapping[str, Any], status: int, become: Become | None) -> int:
     child = os.fork()
     if child == 0:
+        signal.set_wakeup_fd(-1)
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD):
             signal.signal(number, signal.SIG_DFL)
-        _become_child(plan, status)
+        _become_child(plan, status, become)
     return child
 
 
@@ -218,8 +226,14 @@ def _end_everything(plan: Mapping[str, Any], child: int, status: int) -> None:
 
 
 def main() -> None:
-    """Start the child of the plan, report its end, and stay until the parent lets go of the life line."""
-    plan = json.loads(sys.argv[1])
+    """Keep the child of the plan that stands on the command line."""
+    keep(json.loads(sys.argv[1]), None)
+
+
+def keep(plan: dict[str, Any], become: Become | None) -> None:
+    """Start the child of the plan, report its end, and stay until the parent lets go of the life line. The child
+    becomes the plan's command, or else does what ``become`` says.
+    """
     status, life = plan["status"], plan["life"]
     # The parent ends its children itself: signals for the terminal's foreground group are not for the keeper.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -228,7 +242,7 @@ def main() -> None:
     woken, wakes = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
     signal.set_wakeup_fd(wakes, warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
-    child = _start(plan, status)
+    child = _start(plan, status, become)
     for descriptor in {plan["output"], *plan["lent"]}:
         os.close(descriptor)
     poll = select.poll()

@@ -51,7 +51,9 @@ class Pool:
         return None
 
     def prepare(self) -> None:
-        """Start all spares now, so that the next ``take`` finds them warm."""
+        """Start what children are forked of, or all spares, now, so that the next ``take`` finds them warm."""
+        if self._setup.nursery is not None:
+            self._setup.nursery.start()
         for role, wanted in self._ahead.items():
             self._start_spares(role, wanted)
 
@@ -63,7 +65,10 @@ class Pool:
             waited_for = [process for spares in self._spares.values() for process in spares]
         until_s = time.monotonic() + SETTLE_S
         for process in waited_for:
-            _settle(process, until_s)
+            process.status.wait_for_start(1.0)
+            _settle(process.status.pid, until_s)
+        if self._setup.nursery is not None:
+            _settle(self._setup.nursery.pid, until_s)
         try:
             yield
         finally:
@@ -85,14 +90,12 @@ class Pool:
                 self._spares[role].append(Process(role, self._setup))
 
 
-def _settle(process: Process, until_s: float) -> None:
-    """Return when the process has used no processor time for ``STILL_S``: it waits for its first request."""
-    process.status.wait_for_start(1.0)
+def _settle(pid: int, until_s: float) -> None:
+    """Return when the process has used no processor time for ``STILL_S``: it waits for a request, or is gone."""
     before, since_s = -1, time.monotonic()
-    while time.monotonic() < until_s and not process.status.read():
-        now = busy_ticks(process.status.pid)
+    while time.monotonic() < until_s and (now := busy_ticks(pid)) > 0:
         if now != before:
             before, since_s = now, time.monotonic()
-        elif now > 0 and time.monotonic() - since_s >= STILL_S:
+        elif time.monotonic() - since_s >= STILL_S:
             return
         time.sleep(0.02)

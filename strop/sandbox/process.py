@@ -21,6 +21,7 @@ from strop.sandbox.environment import child_environment
 from strop.sandbox.isolation import Grade, layers_of, writable_by
 from strop.sandbox.keeper import Keeper, Plan, pipe
 from strop.sandbox.limits import Limits
+from strop.sandbox.nursery import Nursery
 from strop.sandbox.processes import end_tree, go_on, stop_tree
 from strop.sandbox.watch import Quiet, Watch
 from strop.wire.messages import ChildRole
@@ -48,7 +49,8 @@ def worker_command(read: int, write: int, given: int, made: int, role: ChildRole
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setup:
     """How children are made here. ``cache`` is where trusted roles keep their compile caches; ``extra`` joins every
-    environment. ``locks`` is a folder of locks that nobody who is confined may take: whoever can read one can.
+    environment. ``nursery`` is what workers are forked of. ``locks`` is a folder of locks that nobody who is confined
+    may take: whoever can read one can.
     """
 
     limits: Limits
@@ -59,6 +61,7 @@ class Setup:
     quiet: Quiet = field(default_factory=Quiet)
     isolation: Grade = Grade.C
     locks: Path | None = None
+    nursery: Nursery | None = None
 
 
 class Process:
@@ -96,12 +99,13 @@ class Process:
                     command=setup.command(*lent, role),
                     scratch=self.scratch,
                     layers=layers_of(grade),
-                    environment=self._environment(setup, cache),
+                    environment=environment_of(setup, self.token, cache, self.scratch),
                     rlimits=_rlimits(setup.limits),
                     writable=writable_by(self.scratch, cache, grade),
                     lent=lent,
                     hidden=[str(setup.locks)] if setup.locks is not None else [],
-                )
+                ),
+                setup.nursery if setup.command is worker_command else None,
             )
         self.status = self._keeper.status
         self.channel = Channel(self._requests, self._replies, self.status)
@@ -114,15 +118,6 @@ class Process:
             quiet=setup.quiet,
         )
         self.watch.start()
-
-    def _environment(self, setup: Setup, cache: Path | None) -> dict[str, str]:
-        return child_environment(
-            scratch=self.scratch,
-            token=self.token,
-            threads=setup.threads,
-            cache=cache,
-            extra=setup.extra,
-        )
 
     def stop(self, patience_s: float) -> None:
         """Bring the child and everything that it started to a standstill, until `go_on`.
@@ -168,6 +163,11 @@ class Process:
         if self._loan is not None:
             self._loan.end(in_peace=in_peace)
         shutil.rmtree(self.scratch, ignore_errors=True)
+
+
+def environment_of(setup: Setup, token: str, cache: Path | None, scratch: Path) -> dict[str, str]:
+    """The environment of a child whose files go below ``scratch``."""
+    return child_environment(scratch=scratch, token=token, threads=setup.threads, cache=cache, extra=setup.extra)
 
 
 def _rlimits(limits: Limits) -> dict[str, int]:

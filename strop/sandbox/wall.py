@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 
@@ -15,8 +17,9 @@ from strop.sandbox.child import Child
 from strop.sandbox.isolation import Grade, best_grade
 from strop.sandbox.lease import Lease
 from strop.sandbox.limits import Limits, machine_limits
+from strop.sandbox.nursery import NO_TOKEN, Nursery
 from strop.sandbox.pool import Pool
-from strop.sandbox.process import Command, Setup, worker_command
+from strop.sandbox.process import Command, Setup, environment_of, worker_command
 from strop.sandbox.scripted import run_script
 from strop.settings import Settings
 from strop.wire.messages import ChildRole, RequestMessage
@@ -33,7 +36,7 @@ class LocalWall:
 
     ``trusted_cache`` is a folder in which reference and baseline keep their compile caches from run to run; a
     candidate always has a private one. Of each role in ``ahead`` so many processes are started before
-    they are asked for.
+    they are asked for; with ``forks`` none need be, because all are forked of one that has imported what they need.
     ``extra`` joins the environment of every child. Use it as a context, or ``close`` it.
     """
 
@@ -48,6 +51,7 @@ class LocalWall:
         extra: Mapping[str, str] | None = None,
         isolation: Grade | None = None,
         command: Command = worker_command,
+        forks: bool = False,
     ) -> None:
         self.limits = limits or machine_limits()
         self.isolation = isolation or best_grade()
@@ -64,10 +68,12 @@ class LocalWall:
             isolation=self.isolation,
             locks=self._locks,
         )
+        if forks:
+            setup = replace(setup, nursery=Nursery(partial(environment_of, setup, NO_TOKEN, None)))
         if setup.cache is not None:
             setup.cache.heal()
         self._setup = setup
-        self._pool = Pool(setup, ahead=ahead)
+        self._pool = Pool(setup, ahead={} if forks else ahead)
         self._leases: dict[str, Lease] = {}
         self._guard = threading.Lock()
 
@@ -120,8 +126,10 @@ class LocalWall:
         return self._lease(device).held_s
 
     def close(self) -> None:
-        """End the children that were started ahead; idempotent."""
+        """End the children that were started ahead, and what others are forked of; idempotent."""
         self._pool.close()
+        if self._setup.nursery is not None:
+            self._setup.nursery.close()
 
     def __enter__(self) -> LocalWall:
         return self

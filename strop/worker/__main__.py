@@ -12,6 +12,7 @@ import gc
 import importlib
 import importlib.util
 import os
+from collections.abc import Callable
 
 if __name__ == "__main__":
     # What is imported stays: looking for garbage among it is a sixth of a start, a third with compilers.
@@ -66,10 +67,10 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def warm_up(pipe: Pipe, role: ChildRole) -> None:
+def warm_up(is_asked: Callable[[], bool]) -> None:
     """While nobody asks, import what compiling will take: the compiler's modules alone need seconds."""
-    for module in COMPILERS_MODULES if role is not ChildRole.CANDIDATE else ():
-        if pipe.is_asked() or importlib.util.find_spec(module.partition(".")[0]) is None:
+    for module in COMPILERS_MODULES:
+        if is_asked() or importlib.util.find_spec(module.partition(".")[0]) is None:
             return
         importlib.import_module(module)
 
@@ -81,7 +82,8 @@ def _awake_s(device: str) -> float:
 
 def serve(pipe: Pipe, session: Session) -> None:
     """Answer frame by frame. A frame that cannot be read ends the worker: parent and child come from one release."""
-    warm_up(pipe, session.role)
+    if session.role is not ChildRole.CANDIDATE:
+        warm_up(pipe.is_asked)
     gc.freeze()
     gc.enable()
     awake_s = 0.0

@@ -16,6 +16,7 @@ from strop.records.candidate import Candidate
 from strop.records.contract import CONTRACTS
 from strop.records.decision import Judgement
 from strop.records.target import Target
+from strop.records.tensor import HOST
 from strop.sandbox.limits import GIB, MIB, Limits
 from strop.sandbox.wall import LocalWall
 from strop.sources.candidate import human_candidate, read_candidate
@@ -81,7 +82,9 @@ def open_bench(kind: str | None = "cpu", limits: Limits = TIGHT, timeouts: Timeo
         house = stack.enter_context(open_house())
         target = calibrated(find_kind(kind), house.settings)
         cache, seen = house.settings.home / "cache", TARGETS.get(target.name).environment()
-        wall = stack.enter_context(LocalWall(house.settings, limits, trusted_cache=cache, extra=seen))
+        wall = stack.enter_context(
+            LocalWall(house.settings, limits, trusted_cache=cache, extra=seen, forks=target.device == HOST)
+        )
         bench = Bench(house, target, wall, timeouts)
         stack.callback(bench.close)
         yield bench

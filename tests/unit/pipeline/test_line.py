@@ -107,29 +107,16 @@ def test_touching_inputs_or_guards_fails():
         assert failed_check(run(ScriptedWall(candidate=Script(spoil=spoil)))) == "leaves_inputs_alone"
 
 
-def test_a_stale_pack_fails_when_parameters_are_redrawn():
-    packed = {}
-
-    def stale(x, w):
-        return x * packed.setdefault("w", w.clone())
-
-    assert failed_check(run(ScriptedWall(candidate=Script(compute=stale)))) == "follows_parameters"
-
-
-def test_a_pack_that_is_renewed_when_its_corner_changes_fails_where_few_elements_do():
-    packed = {}
-
-    def corner(x, w):
-        return x * packed.setdefault(float(w[0]), w.clone())
-
-    assert failed_check(run(ScriptedWall(candidate=Script(compute=corner)))) == "follows_parameters"
-
-
-def test_an_answer_remembered_by_inputs_alone_fails_when_parameters_are_redrawn():
+@pytest.mark.parametrize(
+    "key",
+    [lambda x, w: "w", lambda x, w: float(w[0]), lambda x, w: x.numpy().tobytes()],
+    ids=["once", "until its corner changes", "by inputs alone"],
+)
+def test_what_is_remembered_of_parameters_fails_when_they_are_redrawn(key):
     known = {}
 
     def remembers(x, w):
-        return known.setdefault(x.numpy().tobytes(), x * w)
+        return x * known.setdefault(key(x, w), w.clone())
 
     assert failed_check(run(ScriptedWall(candidate=Script(compute=remembers)))) == "follows_parameters"
 
