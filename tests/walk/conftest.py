@@ -9,12 +9,10 @@ from tests.walk.commands import Place
 
 @pytest.fixture(scope="session")
 def measured(tmp_path_factory, strop_home):
-    """A home in which this machine's ceilings are known and nothing else is."""
-    folder = tmp_path_factory.mktemp("measured")
-    place = Place(folder, folder / "home")
-    done = place.strop("doctor", "--json")
+    """What is known of this machine's ceilings, to everything that is tested in the same process."""
+    done = Place(tmp_path_factory.mktemp("measured"), strop_home).strop("doctor", "--json")
     assert done.code in (0, 1), done.err
-    return place.home / "calibration"
+    return strop_home / "calibration"
 
 
 @pytest.fixture
