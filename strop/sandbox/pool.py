@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from strop.sandbox.process import Process, Setup
-from strop.sandbox.processes import busy_ticks
+from strop.sandbox.processes import busy_ticks, is_alive
 from strop.sandbox.seed import plant
 from strop.wire.messages import ChildRole
 
@@ -93,9 +93,10 @@ class Pool:
 def _settle(pid: int, until_s: float) -> None:
     """Return when the process has used no processor time for ``STILL_S``: it waits for a request, or is gone."""
     before, since_s = -1, time.monotonic()
-    while time.monotonic() < until_s and (now := busy_ticks(pid)) > 0:
+    while time.monotonic() < until_s and is_alive(pid):
+        now = busy_ticks(pid)
         if now != before:
             before, since_s = now, time.monotonic()
-        elif time.monotonic() - since_s >= STILL_S:
+        elif now > 0 and time.monotonic() - since_s >= STILL_S:
             return
         time.sleep(0.02)

@@ -41,12 +41,13 @@ def marked(token: str) -> set[int]:
     found = set()
     for pid in _pids():
         with contextlib.suppress(*_GONE):
-            if entry in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0") and _alive(pid):
+            if entry in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0") and is_alive(pid):
                 found.add(pid)
     return found
 
 
-def _alive(pid: int) -> bool:
+def is_alive(pid: int) -> bool:
+    """Whether there is such a process, and it has not ended."""
     state = _state_and_parent(pid)
     return state is not None and state[0] not in "ZX"
 
