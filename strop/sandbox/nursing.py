@@ -47,8 +47,12 @@ def main() -> None:
     worker = importlib.import_module(WORKER)
     asked = select.poll()
     asked.register(line, select.POLLIN)
-    worker.warm_up(lambda: bool(asked.poll(0)))
+    ahead = worker.compilers_modules()
+    # The first is imported by everybody's torch as soon as operators are looked at one by one.
+    importlib.import_module(ahead.pop(0))
     while True:
+        while ahead and not asked.poll(0):
+            importlib.import_module(ahead.pop(0))
         message, descriptors, *_ = socket.recv_fds(line, 16, MOST_DESCRIPTORS)
         if not message:
             # Who started it is gone, and nobody else takes its folder away.

@@ -12,7 +12,6 @@ import gc
 import importlib
 import importlib.util
 import os
-from collections.abc import Callable
 
 if __name__ == "__main__":
     # What is imported stays: looking for garbage among it is a sixth of a start, a third with compilers.
@@ -67,12 +66,17 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def warm_up(is_asked: Callable[[], bool]) -> None:
-    """While nobody asks, import what compiling will take: the compiler's modules alone need seconds."""
-    for module in COMPILERS_MODULES:
-        if is_asked() or importlib.util.find_spec(module.partition(".")[0]) is None:
+def compilers_modules() -> list[str]:
+    """What compiling will take, as far as it is installed; to import it takes seconds."""
+    return [name for name in COMPILERS_MODULES if importlib.util.find_spec(name.partition(".")[0]) is not None]
+
+
+def warm_up(pipe: Pipe) -> None:
+    """While nobody asks, import what compiling will take."""
+    for name in compilers_modules():
+        if pipe.is_asked():
             return
-        importlib.import_module(module)
+        importlib.import_module(name)
 
 
 def _awake_s(device: str) -> float:
@@ -83,7 +87,7 @@ def _awake_s(device: str) -> float:
 def serve(pipe: Pipe, session: Session) -> None:
     """Answer frame by frame. A frame that cannot be read ends the worker: parent and child come from one release."""
     if session.role is not ChildRole.CANDIDATE:
-        warm_up(pipe.is_asked)
+        warm_up(pipe)
     gc.freeze()
     gc.enable()
     awake_s = 0.0
