@@ -157,9 +157,11 @@ def _parts(court: Court) -> Iterator[tuple[Part, list[Way]]]:
         court.deliver(court.reference, 0)
         reply = court.reference.ask(Omit(slot=0), Omitted, court.timeouts.gold_s)
     for number, operator in enumerate(reply.operators):
+        if not operator.numbers:
+            continue
         part = Part(kind=PartKind.OPERATOR, name=operator.name, place=operator.place)
-        omissions = [Omit(slot=0, operator=number, operand=each) for each in range(operator.operands)]
-        omissions.append(Omit(slot=0, operator=number, numbers=operator.numbers))
+        choices = [*range(operator.operands), None]
+        omissions = [Omit(slot=0, operator=number, operand=each, numbers=operator.numbers) for each in choices]
         yield part, [_without(court, each) for each in omissions]
     owned = ((PartKind.PARAMETER, court.description.parameters), (PartKind.BUFFER, court.description.buffers))
     for kind, leaves in owned:

@@ -10,9 +10,9 @@ from strop.records._base import Record
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Omit(Record):
-    """Like Expect, but the call does without one ``operator``: in its place stands one of what it is given, the
-    ``operand`` of this number, or else one number for each of its results. Without an operator nothing is left out, and
-    the answer tells which ones there are. Reference only.
+    """Like Expect, but the call does without one ``operator``: in place of its results stand ``numbers``, and for the
+    first of them the ``operand``, if one is named. Without an operator nothing is left out, and the answer tells which
+    ones there are. Reference only.
     """
 
     slot: int
@@ -24,8 +24,8 @@ class Omit(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operator(Record):
-    """One operator of a call, in the call's order. So many ``operands`` have the shape of a result; ``numbers`` are the
-    means of its results.
+    """One operator of a call, in the call's order. So many ``operands`` could stand for its first result; ``numbers``
+    are the means of its results, and there are none for what only counts.
     """
 
     name: str

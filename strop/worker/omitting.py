@@ -75,15 +75,18 @@ class Omitting(Widening):
         made = [each for each in pytree.tree_leaves(result) if isinstance(each, torch.Tensor)]
         if self._request.operator is None:
             self.operators.append(self._seen(func, given, made))
-        elif self._request.operand is not None:
-            operand = _fitting(given, made)[self._request.operand]
-            for each in made:
-                if _fits(operand, each):
-                    each.copy_(operand)
         else:
-            for each, number in zip(made, self._request.numbers, strict=True):
-                each.fill_(_as_value(number, each.dtype))
+            self._replace(given, made)
         return result
+
+    def _replace(self, given: Sequence[torch.Tensor], made: Sequence[torch.Tensor]) -> None:
+        """The operand stands for the first result; the others are what was computed beside it, and get their number."""
+        operand = self._request.operand
+        for place, (each, number) in enumerate(zip(made, self._request.numbers, strict=True)):
+            if operand is not None and place == 0:
+                each.copy_(_fitting(given, each)[operand])
+            else:
+                each.fill_(_as_value(number, each.dtype))
 
     def _seen(self, func: Any, given: Sequence[torch.Tensor], made: Sequence[torch.Tensor]) -> Operator:
         name = name_of(func).lstrip("_")
@@ -92,8 +95,8 @@ class Omitting(Widening):
         return Operator(
             name=f"{name}_{earlier}" if earlier else name,
             place=_place(),
-            operands=len(_fitting(given, made)),
-            numbers=tuple(map(_mean, made)),
+            operands=len(_fitting(given, made[0])),
+            numbers=() if _is_counter(given, made) else tuple(map(_mean, made)),
         )
 
 
@@ -108,15 +111,17 @@ def _given(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any], *, copied:
     return list(found.values())
 
 
-def _fitting(given: Sequence[torch.Tensor], made: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+def _fitting(given: Sequence[torch.Tensor], result: torch.Tensor) -> list[torch.Tensor]:
     """What could stand in the place of a result. Whole numbers may be indices, and are never exchanged for others that
     might reach beyond what they point to.
     """
-    return [each for each in given if is_inexact(each.dtype) and any(_fits(each, result) for result in made)]
+    alike = [each for each in given if each.shape == result.shape and each.dtype is result.dtype]
+    return alike if is_inexact(result.dtype) else []
 
 
-def _fits(operand: torch.Tensor, result: torch.Tensor) -> bool:
-    return operand.shape == result.shape and operand.dtype is result.dtype
+def _is_counter(given: Sequence[torch.Tensor], made: Sequence[torch.Tensor]) -> bool:
+    """A single whole number made of others, such as how often a batch norm was called."""
+    return not any(is_inexact(each.dtype) for each in (*given, *made)) and all(each.numel() == 1 for each in made)
 
 
 def _mean(values: torch.Tensor) -> float:
