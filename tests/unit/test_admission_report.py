@@ -179,12 +179,12 @@ def test_real_workloads_are_looked_at(tmp_path, monkeypatch):
     rows = {row["problem"]: row for row in json.loads(out.read_text())["rows"]}
     found = rows["dead"]
     assert found["admissible"] and found["liveness"]["looked_at"] == found["liveness"]["parts"] == 10
-    assert "clamp (line 15 of forward())" in found["liveness"]["dead"]
+    assert "clamp (line 14 of forward())" in found["liveness"]["dead"]
     assert "unused (parameter)" in found["liveness"]["dead"]
-    assert found["liveness"]["own_only"] == ["clamp_1 (line 16 of forward())"]
-    living = {"addmm (line 14 of forward())", "sigmoid (line 14 of forward())", "fc.weight (parameter)"}
+    assert found["liveness"]["own_only"] == ["clamp_1 (line 15 of forward())"]
+    living = {"addmm (line 13 of forward())", "sigmoid (line 13 of forward())", "fc.weight (parameter)"}
     assert not living & {*found["liveness"]["dead"], *found["liveness"]["own_only"]}
-    assert found["size"]["launch_bound"] and any("clamp (line 15" in note for note in found["notes"])
+    assert found["size"]["launches"] > 5 and any("clamp (line 14" in note for note in found["notes"])
     assert rows["random"]["admissible"] is False and "--mode eval" in rows["random"]["because"]
     assert rows["random"]["random_ops"] and rows["random"]["liveness"] is None and rows["random"]["size"]
     assert rows["broken"]["outcome"] == "failed" and "nothing" in rows["broken"]["trouble"]

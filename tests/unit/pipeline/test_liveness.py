@@ -169,10 +169,11 @@ def test_dead_parts_are_named_in_one_sentence():
     )
 
 
-def test_the_line_asks_for_parts_and_for_one_call():
-    wall = walled(operator("clamp", right))
+@pytest.mark.parametrize(("kernel_ns", "launch_bound"), [(100.0, True), (10_000.0, False)])
+def test_the_line_asks_for_parts_and_whether_a_call_is_long_enough(kernel_ns, launch_bound):
+    wall = walled(operator("clamp", right), eager=Script(kernel_ns=kernel_ns))
     with stations(wall) as line:
         assert line.liveness(600.0, lambda _: None).dead == (part("clamp"),)
         call = line.call()
-    assert call.call_ns == 1000.0 and call.launches == 3
+    assert (call.call_ns, call.launches, call.is_launch_bound) == (10 * kernel_ns, 3, launch_bound)
     assert not any(isinstance(each, m.AskCapture) for _, each in wall.asked)
