@@ -109,7 +109,7 @@ def fill(row: Row, home: Home, wall: WallPort, target: Target, item: Item, until
             "launch_bound": call.is_launch_bound,
         }
         if admitted.admissible:
-            found = stations.liveness(SHARE_OF_TIME * (until_s - time.monotonic()), lambda _: None)
+            found = stations.liveness(SHARE_OF_TIME * max(0.0, until_s - time.monotonic()), lambda _: None)
             row["notes"] = list(with_notes(admitted, found).notes)
             row["liveness"] = {
                 "dead": named(found.dead),

@@ -185,7 +185,7 @@ class LocalStations:
         return Profiled(profile=profile, opportunities=aim(profile, self._captured()))
 
     def call(self) -> Profile:
-        """Where one call of the baseline spends its time, however the workload could be captured."""
+        """Where one call of the baseline spends its time, whether or not the workload can be captured."""
         with _blaming(None):
             return build_profile(self.workload.id, self.target, self._profiled(self.court.baseline))
 

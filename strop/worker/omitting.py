@@ -82,8 +82,8 @@ class Omitting(Widening):
     def _replace(self, given: Sequence[torch.Tensor], made: Sequence[torch.Tensor]) -> None:
         """The operand stands for the first result; the others are what was computed beside it, and get their number."""
         operand = self._request.operand
-        for place, (each, number) in enumerate(zip(made, self._request.numbers, strict=True)):
-            if operand is not None and place == 0:
+        for position, (each, number) in enumerate(zip(made, self._request.numbers, strict=True)):
+            if operand is not None and position == 0:
                 each.copy_(_fitting(given, each)[operand])
             else:
                 each.fill_(_as_value(number, each.dtype))

@@ -128,10 +128,11 @@ def test_code_that_does_not_run_without_a_part_needs_it():
 
 def test_what_the_time_does_not_allow_is_said():
     ticks = count()
-    many = [operator(f"clamp_{number}", right) for number in range(5)]
+    many = [operator(f"clamp_{number}", right) for number in range(40)]
     found = looked_at(walled(*many), limit_s=3.0, clock=lambda: float(next(ticks)))
-    assert (found.looked_at, found.parts) == (3, 6)
-    assert found.unsettled == (part("clamp_0"), part("clamp_1"), part("clamp_2")) and not found.dead
+    assert (found.looked_at, found.parts) == (3, 41)
+    # What was looked at is spread over the whole call.
+    assert found.unsettled == (part("clamp_0"), part("clamp_16"), part("clamp_32")) and not found.dead
     assert found.because == "the 3 s for it were over"
 
 
