@@ -18,7 +18,8 @@ from strop.pipeline.decide import decide
 from strop.pipeline.explain import explain
 from strop.pipeline.judge import CONFIRMATION, SCREENING, Floor, judge, role_of
 from strop.pipeline.launches import measured
-from strop.ports import WallPort
+from strop.pipeline.liveness import liveness
+from strop.ports import ChildPort, WallPort
 from strop.records.candidate import Candidate, CompiledForm, Form
 from strop.records.contract import Contract
 from strop.records.decision import Decision, Judgement, Keep
@@ -34,8 +35,9 @@ from strop.records.event import (
 )
 from strop.records.explanation import Explanation
 from strop.records.graph import Capture
+from strop.records.liveness import Liveness
 from strop.records.measurement import Conditions
-from strop.records.profile import KernelProfile
+from strop.records.profile import KernelProfile, Profile
 from strop.records.target import Target
 from strop.records.workload import Workload
 from strop.wire.messages import AskProfile, AskProposals, ChildRole, ProfileReply, ProposalsReply
@@ -172,10 +174,7 @@ class LocalStations:
         court, form, role = self.court, self._form(candidate), self._role(candidate)
         with _blaming(candidate), ExitStack() as stack:
             child = court.baseline if candidate is None else court.loaded(stack, role, form)
-            court.deliver(child, 0)
-            with court.device(timed=True):
-                request = AskProfile(calls=PROFILED_CALLS, target=self.target)
-                reply = child.ask(request, ProfileReply, court.timeouts.build_s)
+            reply = self._profiled(child)
         if counters and self.target.multiprocessor is not None:
             reply = with_counters(reply, count(court, role, form, heaviest(reply)))
         if candidate is not None:
@@ -184,6 +183,21 @@ class LocalStations:
         if candidate is None:
             self._kernels = profile.kernels
         return Profiled(profile=profile, opportunities=aim(profile, self._captured()))
+
+    def call(self) -> Profile:
+        """Where one call of the baseline spends its time, whether or not the workload can be captured."""
+        with _blaming(None):
+            return build_profile(self.workload.id, self.target, self._profiled(self.court.baseline))
+
+    def _profiled(self, child: ChildPort) -> ProfileReply:
+        self.court.deliver(child, 0)
+        with self.court.device(timed=True):
+            request = AskProfile(calls=PROFILED_CALLS, target=self.target)
+            return child.ask(request, ProfileReply, self.court.timeouts.build_s)
+
+    def liveness(self, limit_s: float, say: Callable[[str], None]) -> Liveness:
+        """What could be left out of it without anybody noticing."""
+        return liveness(self.court, limit_s, say)
 
     def _form(self, candidate: Candidate | None) -> Form:
         return candidate.form if candidate is not None else CompiledForm(mode=self._baseline_mode)

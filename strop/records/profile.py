@@ -163,3 +163,16 @@ class Profile(Record):
     overhead_ns: float
     kernels: tuple[KernelProfile, ...]
     notes: tuple[str, ...] = ()
+
+    @property
+    def is_launch_bound(self) -> bool:
+        """Most of the call passes between kernels, or in kernels that take no longer than starting them: what is
+        measured is the launches, and a gain is a launch gain.
+        """
+        starting_ns = sum(kernel.time_ns for kernel in self.kernels if kernel.bound is Bound.LAUNCH)
+        return self.overhead_ns + starting_ns > self.call_ns / 2
+
+    @property
+    def launches(self) -> int:
+        """Kernels that one call starts."""
+        return sum(kernel.calls for kernel in self.kernels)

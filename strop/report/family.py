@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 
 from strop.records.graph import Capture, CapturedGraph, GraphNode, Role
-from strop.records.profile import Bound, Profile
+from strop.records.profile import Profile
 from strop.records.tensor import DType, TensorSpec
 
 LAUNCH_BOUND = "launch-bound models"
@@ -78,10 +78,8 @@ def family_of(capture: Capture, profile: Profile | None = None) -> str:
 
 
 def _is_launch_bound(profile: Profile) -> bool:
-    """Most of the call passes between kernels, or in kernels that take no longer than starting them."""
-    launches = sum(kernel.calls for kernel in profile.kernels)
-    starting_ns = sum(kernel.time_ns for kernel in profile.kernels if kernel.bound is Bound.LAUNCH)
-    return launches >= FEW_KERNELS and profile.overhead_ns + starting_ns > profile.call_ns / 2
+    """A model that spends its time between kernels, and no short call of a few."""
+    return profile.launches >= FEW_KERNELS and profile.is_launch_bound
 
 
 class _Graph:

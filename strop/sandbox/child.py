@@ -19,6 +19,7 @@ from strop.wire import messages as say
 from strop.wire.codec import CodecError, decode, encode
 from strop.wire.frames import GO, Frame, FrameError, FrameKind, pack
 from strop.wire.layout import Layout
+from strop.wire.omission import Omit
 from strop.wire.tensors import Tensors
 
 LOG = logging.getLogger(__name__)
@@ -38,6 +39,7 @@ _STAGES: dict[type, Stage] = {
     say.DrawInputs: Stage.VALUES,
     say.Expect: Stage.VALUES,
     say.Perturb: Stage.VALUES,
+    Omit: Stage.VALUES,
     say.Run: Stage.VALUES,
     say.Accept: Stage.VALUES,
     say.AskProfile: Stage.TIME,

@@ -22,6 +22,7 @@ from strop.records.recipe import Step
 from strop.records.target import Target
 from strop.records.workload import Description, Leaf, Workload
 from strop.wire.layout import Layout
+from strop.wire.omission import Omit, Omitted
 
 
 class ChildRole(StrEnum):
@@ -214,6 +215,7 @@ RequestMessage = (
     | Deliver
     | Expect
     | Perturb
+    | Omit
     | Run
     | Accept
     | AskCapture
@@ -381,6 +383,7 @@ ReplyMessage = (
     | DescribedReply
     | Loaded
     | Delivered
+    | Omitted
     | Ran
     | Accepted
     | CaptureReply

@@ -41,11 +41,13 @@ from strop.wire.messages import (
     RequestMessage,
     Run,
 )
+from strop.wire.omission import Omit, Omitted
 from strop.worker.accepting import accept
 from strop.worker.draws import draw_inputs
 from strop.worker.gold import write_answer
 from strop.worker.guard import Who, contained
 from strop.worker.loading import load
+from strop.worker.omitting import omit
 from strop.worker.opened import open_workload
 from strop.worker.parameters import draw_parameters
 from strop.worker.perturbing import perturb
@@ -192,6 +194,12 @@ def _perturb(session: Session, request: Perturb) -> Done:
     return _settled(session)
 
 
+def _omit(session: Session, request: Omit) -> Omitted:
+    omitted = omit(session, request)
+    _settled(session)
+    return omitted
+
+
 def _run(session: Session, request: Run) -> Ran:
     ran = run(session, request)
     device = session.opened.workload.device
@@ -222,6 +230,7 @@ HANDLERS: Mapping[type[Any], Handler] = {
     Deliver: Handler(answer=_deliver, stage=Stage.PARAMETERS),
     Expect: Handler(answer=_expect, stage=Stage.VALUES, reference_only=True),
     Perturb: Handler(answer=_perturb, stage=Stage.VALUES, reference_only=True),
+    Omit: Handler(answer=_omit, stage=Stage.VALUES, reference_only=True),
     Run: Handler(answer=_run, stage=Stage.VALUES),
     Accept: Handler(answer=_accept, stage=Stage.VALUES, reference_only=True),
     AskCapture: Handler(answer=_question),

@@ -66,6 +66,12 @@ _EXACT_ARITHMETIC = words(
     ldexp copysign nan_to_num positive real imag conj _conj _local_scalar_dense item logical_not
     """
 )
+_COPIED = words(
+    """
+    clone copy _to_copy contiguous lift_fresh detach alias fill zero resize _unsafe_view unsafe_split
+    unsafe_split_with_sizes unsafe_chunk split_with_sizes_copy unbind_copy
+    """
+)
 _EXACT = _MOVED | _MADE | _SELECTED | _EXACT_ARITHMETIC
 _DECOMPOSED = words(
     """
@@ -100,6 +106,14 @@ def classify(func: Any) -> OpClass:
     if any(word in name for word in ("lstm", "gru", "rnn")):
         return OpClass.RNN
     return OpClass.OTHER
+
+
+@cache
+def computes(func: Any) -> bool:
+    """True for operators that make values out of values: no views, copies or fills."""
+    if name_of(func) in _MADE | _COPIED or getattr(func, "is_view", False) or not _makes_tensors(func):
+        return False
+    return any("Tensor" in str(each.type) for each in func._schema.arguments)
 
 
 def _makes_tensors(func: Any) -> bool:

@@ -23,6 +23,7 @@ from strop.records.target import Ceilings, MemoryLevel, Target
 from strop.records.tensor import DType, TensorSpec
 from strop.records.workload import Description, Domain, DomainKind, Leaf, SourceKind, Workload, WorkloadSource
 from strop.wire import messages as m
+from strop.wire.omission import Omitted
 from strop.wire.tensors import copied, views
 from tests.unit.wire.guards import guard_mask
 
@@ -194,8 +195,18 @@ class ScriptedChild:
 
     def _expect(self, request):
         given, made = self.given.views(0), self.made.views(0)
-        made["out"].copy_(self.wall.reference(given["x"].double(), self.w.double()))
+        # The reference reads parameters where they lie, each time that it answers.
+        w = self.given.views(None).get("w", torch.ones(4))
+        made["out"].copy_(self.wall.reference(given["x"].double(), w.double()))
         return m.Done()
+
+    def _omit(self, request):
+        if request.operator is None:
+            return Omitted(operators=tuple(operator for operator, _ in self.wall.operators))
+        answer = self.wall.operators[request.operator][1]
+        w = self.given.views(None).get("w", torch.ones(4))
+        self.made.views(0)["out"].copy_(answer(self.given.views(0)["x"].double(), w.double(), request))
+        return Omitted()
 
     def _perturb(self, request):
         self._expect(request)
@@ -278,6 +289,8 @@ class ScriptedWall:
         self.description, self.reference, self.scripts = description, reference, scripts
         self.children, self.asked, self.broken, self.locks = [], [], {}, []
         self.overflowing, self.accepts = (), True
+        # Operators of the reference beside what is answered without each: a function of x, w and the request.
+        self.operators = ()
 
     def script_for(self, role, form):
         name = "candidate" if role.is_judged else getattr(form, "mode", form.form).replace("-", "_")
