@@ -7,9 +7,9 @@ Seeds are drawn here, when a case is first asked for, and never leave this proce
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from types import TracebackType
 
@@ -24,7 +24,7 @@ from strop.records.candidate import CompiledForm, Form, NullForm
 from strop.records.contract import Contract
 from strop.records.evidence import Case, Distribution
 from strop.records.target import Target
-from strop.records.workload import Description, Workload
+from strop.records.workload import Description, Variant, Workload
 from strop.targets._devices import give_back_unused
 from strop.wire.messages import (
     ChildRole,
@@ -42,9 +42,11 @@ from strop.wire.messages import (
     Perturb,
     Ran,
     Run,
+    Vary,
 )
 from strop.wire.tensors import Tensors, copied
 
+EAGER = "eager"
 SLOTS = 2
 """A run of a candidate needs its own slot and one with other contents."""
 CHILDREN_OF_A_COURT = 4
@@ -72,7 +74,7 @@ class Court:
     workload: Workload
     contract: Contract
     target: Target
-    baseline_mode: str = "eager"
+    baseline_mode: str = EAGER
     timeouts: Timeouts = field(default_factory=Timeouts)
     construct_seed: int = field(default_factory=lambda: secrets.randbits(31))
     held_bytes: int = 0
@@ -83,10 +85,13 @@ class Court:
     _reference: ChildPort | None = None
     _baseline: Future[ChildPort] | None = None
     _null: Future[ChildPort] | None = None
-    _description: Description | None = None
+    variant: Variant | None = None
+    """Of the inputs that are dealt with; None: the workload's own."""
+    _eager: Future[ChildPort] | None = None
+    _descriptions: dict[Variant | None, Description] = field(default_factory=dict[Variant | None, Description])
     _golds: Golds = field(init=False)
     _parameters: dict[int, Tensors] = field(default_factory=dict[int, Tensors])
-    _other: Tensors | None = None
+    _others: dict[Variant | None, Tensors] = field(default_factory=dict[Variant | None, Tensors])
     _other_seed: int = field(default_factory=lambda: secrets.randbits(31))
     _delivered: dict[int, int] = field(default_factory=dict[int, int])
 
@@ -102,9 +107,7 @@ class Court:
             self._reference = self._stack.enter_context(self.wall.child(ChildRole.REFERENCE))
             with trusted("The workload could not be loaded"):
                 self.open(self._reference)
-                reply = self._reference.ask(Describe(), DescribedReply, self.timeouts.gold_s)
-                self._description = reply.description
-                self._reference.map(given_layout(self.description, 1), made_layout(self.description, 1, wide=True))
+                self._map_reference()
             self._stack = self._stack.pop_all()
         return self
 
@@ -115,10 +118,10 @@ class Court:
 
     @property
     def description(self) -> Description:
-        """What the reference said about the workload."""
-        if self._description is None:
+        """What the reference said about the workload, with the inputs that are dealt with."""
+        if self.variant not in self._descriptions:
             raise RuntimeError("the court is used before it was entered")
-        return self._description
+        return self._descriptions[self.variant]
 
     @property
     def reference(self) -> ChildPort:
@@ -131,6 +134,15 @@ class Court:
     def baseline(self) -> ChildPort:
         """The child that runs the baseline; started when first needed."""
         return self.begin_baseline().result()
+
+    @property
+    def eager(self) -> ChildPort:
+        """The child that answers for variants, which a compiled baseline was not made for."""
+        if self.baseline_mode == EAGER:
+            return self.baseline
+        if self._eager is None:
+            self._eager = self.begun(self._stack, [(ChildRole.BASELINE, CompiledForm(mode=EAGER))])[0]
+        return self._eager.result()
 
     @property
     def null(self) -> ChildPort:
@@ -242,6 +254,38 @@ class Court:
         child.map(given_layout(self.description, slots), made_layout(self.description, slots, wide=False))
         child.given.poison(range(slots))
 
+    @contextmanager
+    def at(self, variant: Variant) -> Generator[None]:
+        """Deal with other inputs meanwhile.
+
+        Raises:
+            BadWorkload: the workload itself does not take them.
+        """
+        try:
+            self._turn(variant)
+            yield
+        finally:
+            self._turn(None)
+
+    def _turn(self, variant: Variant | None) -> None:
+        self.variant = variant
+        with trusted("The workload was called with other inputs"):
+            self.reference.ask(Vary(variant=variant), Done, self.timeouts.gold_s)
+            self._map_reference()
+            self.vary(self.eager)
+
+    def _map_reference(self) -> None:
+        if self.variant not in self._descriptions:
+            reply = self.reference.ask(Describe(), DescribedReply, self.timeouts.gold_s)
+            self._descriptions[self.variant] = reply.description
+        self._delivered.pop(id(self.reference), None)
+        self.reference.map(given_layout(self.description, 1), made_layout(self.description, 1, wide=True))
+
+    def vary(self, child: ChildPort) -> None:
+        """Have a child deal with the inputs that this court deals with now."""
+        child.ask(Vary(variant=self.variant), Done, self.timeouts.run_s)
+        self.map(child, SLOTS)
+
     def parameters(self, draw: int) -> Tensors:
         """Parameters and buffers of one draw (0: the module's own initialisation)."""
         if draw not in self._parameters:
@@ -265,12 +309,12 @@ class Court:
     @property
     def other_inputs(self) -> Tensors:
         """Inputs that belong to no case: what lies in the slot beside the one that is judged."""
-        if self._other is not None:
-            return self._other
+        if self.variant in self._others:
+            return self._others[self.variant]
         with trusted("The workload's inputs could not be drawn"):
             drawn = self.draw_inputs(Distribution.OWN, self._other_seed)
         if bytes_of(drawn) <= limit_bytes(self.target):
-            self._other = drawn
+            self._others[self.variant] = drawn
         return drawn
 
     def draw_inputs(self, distribution: Distribution, seed: int | None = None) -> Tensors:
@@ -309,8 +353,8 @@ class Court:
         return self._golds.honest(gold)
 
     def answer_of_baseline(self, inputs: Tensors, draw: int) -> Tensors:
-        """The baseline's results."""
-        return run_once(self, self.baseline, inputs, draw)
+        """The baseline's results; for a variant those of eager."""
+        return run_once(self, self.baseline if self.variant is None else self.eager, inputs, draw)
 
 
 def run_once(court: Court, child: ChildPort, inputs: Tensors, draw: int) -> Tensors:

@@ -14,11 +14,12 @@ from strop.errors import BadWorkload
 from strop.pipeline.blame import trusted
 from strop.pipeline.gold import Gold, Remembered, bytes_of, finite
 from strop.records.evidence import Case, Distribution
+from strop.records.workload import Variant
 from strop.stats.errors import HONEST_SAMPLES
 from strop.wire.tensors import Tensors, copied
 
 REDRAWS = 6
-_DrawKey = tuple[int, Distribution, int]
+_DrawKey = tuple[int, Distribution, int, Variant | None]
 
 
 class TrustedSide(Protocol):
@@ -130,4 +131,4 @@ class Golds:
 
 def _draw_of(case: Case) -> _DrawKey:
     """What names a case's secret draw: circumstances share it."""
-    return case.index, case.distribution, case.parameters_draw
+    return case.index, case.distribution, case.parameters_draw, case.variant

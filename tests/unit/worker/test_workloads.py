@@ -157,10 +157,11 @@ def test_a_large_sample_is_let_go_and_drawn_again(monkeypatch):
 
 
 def test_samples_of_one_shape_are_drawn_from(tmp_path):
-    samples = "[[torch.full((2,), 1.0)], [torch.full((2,), 2.0)], [torch.ones(3)]]"
+    samples = "[[torch.full((2,), 1.0)], [torch.full((2,), 2.0)], [torch.ones(3)], [torch.ones(3, dtype=int)]]"
     found = opened_text(tmp_path, model("return x", "[]") + f"\ndef get_samples(): return {samples}")
     assert found.brought.samples == 2
-    assert "1 samples have other shapes" in found.brought.notes[0]
+    assert [len(group) for group in found.brought.others] == [1]
+    assert "1 samples are built otherwise" in found.brought.notes[0]
     assert found.sample["args[0]"].shape == (2,)
 
 
