@@ -1,5 +1,5 @@
 """What a workload claims beyond its own inputs, as a few inputs that would show a kernel that was made for these alone:
-the smallest and the largest, sizes that no tile divides, and other orders of memory.
+the smallest and the largest, sizes that no tile divides, a secret one, and other orders of memory.
 """
 
 from __future__ import annotations
@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
+from secrets import randbelow
 
 from strop.records.tensor import Symbol, TensorSpec
 from strop.records.workload import Description, Leaf, Variant
@@ -66,14 +67,15 @@ def _turned(sizes: Sequence[int], by: int) -> Sequence[int]:
 
 
 def boundary_sizes(symbol: Symbol, own: int, growth: float) -> tuple[int, ...]:
-    """Other sizes of a dimension, those first that catch most: the smallest, one more than its own, one less than a
-    power of two, the largest.
+    """Other sizes of a dimension: the smallest, one more than its own, the largest, and a secret odd one, because
+    whoever is told where it failed might mend just that. Others take the place of those that are out of range.
     """
     high = max(own + 1, int(own * growth))
     if symbol.high is not None:
         high = min(high, symbol.high)
     power = 1 << (own.bit_length() - 1)
-    wanted = dict.fromkeys((symbol.low, own + 1, power - 1, high, own - 1, power + 1, own // 2 + 1))
+    secret = symbol.low + randbelow(high - symbol.low + 1) | 1
+    wanted = dict.fromkeys((symbol.low, own + 1, high, secret, power - 1, own - 1, power + 1, own // 2 + 1))
     return tuple(size for size in wanted if symbol.low <= size <= high and size != own)[:SHAPES]
 
 

@@ -87,7 +87,7 @@ class Court:
     _null: Future[ChildPort] | None = None
     variant: Variant | None = None
     """Of the inputs that are dealt with; None: the workload's own."""
-    _eager: Future[ChildPort] | None = None
+    _eager: ChildPort | None = None
     _descriptions: dict[Variant | None, Description] = field(default_factory=dict[Variant | None, Description])
     _golds: Golds = field(init=False)
     _parameters: dict[int, Tensors] = field(default_factory=dict[int, Tensors])
@@ -134,15 +134,6 @@ class Court:
     def baseline(self) -> ChildPort:
         """The child that runs the baseline; started when first needed."""
         return self.begin_baseline().result()
-
-    @property
-    def eager(self) -> ChildPort:
-        """The child that answers for variants, which a compiled baseline was not made for."""
-        if self.baseline_mode == EAGER:
-            return self.baseline
-        if self._eager is None:
-            self._eager = self.begun(self._stack, [(ChildRole.BASELINE, CompiledForm(mode=EAGER))])[0]
-        return self._eager.result()
 
     @property
     def null(self) -> ChildPort:
@@ -255,8 +246,25 @@ class Court:
         child.given.poison(range(slots))
 
     @contextmanager
+    def with_eager(self) -> Generator[None]:
+        """Have eager at hand for variants meanwhile: a compiled baseline was not made for them."""
+        with ExitStack() as stack:
+            own = self.baseline_mode == EAGER
+            form = CompiledForm(mode=EAGER)
+            self._eager = self.baseline if own else self.loaded(stack, ChildRole.BASELINE, form)
+            stack.callback(setattr, self, "_eager", None)
+            yield
+
+    @property
+    def eager(self) -> ChildPort:
+        """The child that answers for variants."""
+        if self._eager is None:
+            raise RuntimeError("other inputs were asked for without eager at hand")
+        return self._eager
+
+    @contextmanager
     def at(self, variant: Variant) -> Generator[None]:
-        """Deal with other inputs meanwhile.
+        """Deal with other inputs meanwhile, eager being at hand.
 
         Raises:
             BadWorkload: the workload itself does not take them.

@@ -31,8 +31,7 @@ def judge_variants(
             "The workload claims other shapes or layouts; a recipe is compiled for its own, so it is judged for these."
         )
         return
-    court.eager  # noqa: B018 - loaded now, because nothing that only builds holds the device
-    with court.device():
+    with court.with_eager(), court.device():
         for variant in variants:
             if not _at(court, child, variant, cascade):
                 return
