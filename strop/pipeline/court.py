@@ -273,6 +273,7 @@ class Court:
             self._turn(variant)
             yield
         finally:
+            self._others.pop(variant, None)
             self._turn(None)
 
     def _turn(self, variant: Variant | None) -> None:

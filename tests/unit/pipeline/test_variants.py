@@ -230,4 +230,4 @@ def test_the_answers_for_a_variant_are_remembered():
         for _ in range(2):
             wall.asked.clear()
             assert judge(trusted, SOURCE, RULES, CONDITIONS, FLOOR, VERIFICATION).verdict.outcome == "passed"
-    assert not any(isinstance(request, m.DrawInputs | m.Describe) for _, request in wall.asked)
+    assert not any(isinstance(request, m.Expect | m.Describe) for _, request in wall.asked)

@@ -173,6 +173,7 @@ def pair(): return nn.Linear(2, 3), [torch.ones(4, 2)]
 def triple(): return nn.Linear(2, 3), (), {"input": torch.ones(4, 2)}
 def table(): return {"module": nn.Linear(2, 3), "inputs": lambda: [torch.randn(4, 2)], "mode": "eval"}
 def samples(): return nn.Linear(2, 3), [(torch.ones(4, 2),), (torch.zeros(4, 2),)]
+def claims(): return {"module": torch.relu, "inputs": [torch.ones(2)], "shapes": {0: 1}, "layouts": "any"}
 def function(): return torch.relu, [torch.ones(2)]
 def wrong(): return 3
 def raises(): raise OSError("weights are gone")
@@ -201,6 +202,12 @@ def test_factories(factories, name):
     assert found.call(found.module, found.fresh_sample()).isfinite().all()
     assert found.brought.varies is (name in ("table", "samples"))
     assert found.mode is (Mode.EVAL if name == "table" else Mode.TRAIN)
+
+
+def test_a_factory_may_claim_other_shapes_and_layouts(factories):
+    brought = factories("claims").brought
+    assert brought.shapes == {0: 1} and brought.any_layout
+    assert not factories("pair").brought.any_layout
 
 
 @pytest.mark.parametrize(
