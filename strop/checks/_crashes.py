@@ -6,7 +6,7 @@ from strop.records.evidence import CrashEvidence, CrashKind, Stage
 from strop.records.verdict import Failed, Finding, Inconclusive
 
 _ADVICE = {
-    CrashKind.RAISED: "Make it run on the workload's own inputs and constructor arguments.",
+    CrashKind.RAISED: "Make it run on the inputs and constructor arguments that the workload takes.",
     CrashKind.EXITED: "Code that is judged must not end its process: return the outputs instead.",
     CrashKind.SIGNAL: "Look for reads or writes outside a buffer, a wrong pointer or a stack that ran over.",
     CrashKind.TIMEOUT: "Look for a loop that does not end or a lock that nobody frees, or make it faster.",
@@ -25,7 +25,7 @@ _WHERE = {
     Stage.VALUES: "while its values were judged",
     Stage.PARAMETERS: "after its parameters were drawn again",
     Stage.STATE: "while runs were repeated under other circumstances",
-    Stage.SHAPES: "on another shape",
+    Stage.SHAPES: "while other shapes and layouts were judged",
     Stage.TIME: "while it was timed",
 }
 

@@ -49,8 +49,7 @@ class MatchesReference(Check):
     def judge(self, evidence: ValuesEvidence, rules: Rules) -> Finding:
         """Outputs only; state that the workload changes has a check of its own."""
         outputs = [one for one in evidence.leaves if not is_state(one)]
-        when = "Wrong values" if evidence.stage is Stage.VALUES else "Wrong values at another shape"
-        return judge_leaves(self.name, evidence, outputs, rules, when=when, advice=_ADVICE)
+        return judge_leaves(self.name, evidence, outputs, rules, when="Wrong values", advice=_ADVICE)
 
 
 ITEM = MatchesReference()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from strop.pipeline.claims import claimed_variants
 from strop.records.evidence import Case, Circumstance, Distribution
-from strop.records.workload import Description, DomainKind
+from strop.records.workload import Description, DomainKind, Variant
 from strop.wire.messages import FEW_CHANGED
 
 SEEDS = 5
@@ -30,11 +31,14 @@ _SCREENING_CIRCUMSTANCES = (Circumstance.SAME_ADDRESS, Circumstance.SECOND_INSTA
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """Cases of the three stages that judge values. Every case has its own secret seed."""
+    """Cases of the three stages that judge values, and other inputs with cases of their own. Every case has its own
+    secret seed.
+    """
 
     values: tuple[Case, ...]
     parameters: tuple[Case, ...]
     state: tuple[Case, ...]
+    variants: tuple[Variant, ...] = ()
 
 
 def full_plan(description: Description) -> Plan:
@@ -43,12 +47,27 @@ def full_plan(description: Description) -> Plan:
     values = _values(description, _MIXTURE) + tuple(
         Case(index=900, distribution=distribution) for distribution in special
     )
-    return Plan(values=values, parameters=_redrawn(FEW_CHANGED), state=_state(_CIRCUMSTANCES))
+    return Plan(
+        values=values,
+        parameters=_redrawn(FEW_CHANGED),
+        state=_state(_CIRCUMSTANCES),
+        variants=claimed_variants(description),
+    )
 
 
 def screening_plan(description: Description) -> Plan:
     """Enough to drop what is wrong before it costs device time; nothing is kept on it."""
     return Plan(values=_values(description, _SCREENING), parameters=_redrawn(1), state=_state(_SCREENING_CIRCUMSTANCES))
+
+
+def variant_cases(description: Description, variant: Variant) -> tuple[Case, ...]:
+    """Inputs of the workload's own generator, made to fit, and normal ones; ``description`` is that of the variant.
+    Rows that sum to one no longer do when they were cut.
+    """
+    chosen = [Distribution.OWN, *([Distribution.NORMAL] if _has_real_inputs(description) else [])]
+    if any(leaf.domain and leaf.domain.kind is DomainKind.DISTRIBUTION for leaf in description.inputs):
+        chosen.remove(Distribution.OWN)
+    return tuple(Case(index=i, distribution=each, variant=variant) for i, each in enumerate(chosen))
 
 
 def _values(description: Description, mixture: tuple[Distribution, ...]) -> tuple[Case, ...]:

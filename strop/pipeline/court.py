@@ -7,25 +7,24 @@ Seeds are drawn here, when a case is first asked for, and never leave this proce
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass, field, replace
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass, field
 from types import TracebackType
 
 import torch
 
-from strop.errors import BadWorkload
 from strop.pipeline.blame import owned, trusted
-from strop.pipeline.gold import Gold, Remembered, bytes_of, finite, limit_bytes, waiting_bytes
+from strop.pipeline.gold import Gold, bytes_of, limit_bytes, waiting_bytes
+from strop.pipeline.golds import Golds
 from strop.pipeline.layouts import given_layout, made_layout
 from strop.ports import ChildPort, WallPort
 from strop.records.candidate import CompiledForm, Form, NullForm
 from strop.records.contract import Contract
 from strop.records.evidence import Case, Distribution
 from strop.records.target import Target
-from strop.records.workload import Description, Workload
-from strop.stats.errors import HONEST_SAMPLES
+from strop.records.workload import Description, Variant, Workload
 from strop.targets._devices import give_back_unused
 from strop.wire.messages import (
     ChildRole,
@@ -43,10 +42,11 @@ from strop.wire.messages import (
     Perturb,
     Ran,
     Run,
+    Vary,
 )
 from strop.wire.tensors import Tensors, copied
 
-REDRAWS = 6
+EAGER = "eager"
 SLOTS = 2
 """A run of a candidate needs its own slot and one with other contents."""
 CHILDREN_OF_A_COURT = 4
@@ -64,16 +64,6 @@ class Timeouts:
 
 
 Wanted = tuple[ChildRole, Form]
-_DrawKey = tuple[int, Distribution, int]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Drawing:
-    """How a case's inputs were drawn, to draw them again."""
-
-    seed: int
-    distribution: Distribution
-    redrawn: bool
 
 
 @dataclass(slots=True, kw_only=True)
@@ -84,7 +74,7 @@ class Court:
     workload: Workload
     contract: Contract
     target: Target
-    baseline_mode: str = "eager"
+    baseline_mode: str = EAGER
     timeouts: Timeouts = field(default_factory=Timeouts)
     construct_seed: int = field(default_factory=lambda: secrets.randbits(31))
     held_bytes: int = 0
@@ -95,18 +85,18 @@ class Court:
     _reference: ChildPort | None = None
     _baseline: Future[ChildPort] | None = None
     _null: Future[ChildPort] | None = None
-    _description: Description | None = None
-    _drawings: dict[_DrawKey, _Drawing] = field(default_factory=dict[_DrawKey, _Drawing])
-    _golds: Remembered[Gold] = field(init=False)
-    _samples: Remembered[list[Tensors]] = field(init=False)
+    variant: Variant | None = None
+    """Of the inputs that are dealt with; None: the workload's own."""
+    _eager: ChildPort | None = None
+    _descriptions: dict[Variant | None, Description] = field(default_factory=dict[Variant | None, Description])
+    _golds: Golds = field(init=False)
     _parameters: dict[int, Tensors] = field(default_factory=dict[int, Tensors])
-    _other: Tensors | None = None
+    _others: dict[Variant | None, Tensors] = field(default_factory=dict[Variant | None, Tensors])
     _seed: int = field(default_factory=lambda: secrets.randbits(31))
     _delivered: dict[int, int] = field(default_factory=dict[int, int])
 
     def __post_init__(self) -> None:
-        limit = limit_bytes(self.target)
-        self._golds, self._samples = Remembered(limit), Remembered(limit)
+        self._golds = Golds(self, limit_bytes(self.target))
 
     def __enter__(self) -> Court:
         # What this side computes must not keep processors busy beside a child that is timed.
@@ -117,9 +107,7 @@ class Court:
             self._reference = self._stack.enter_context(self.wall.child(ChildRole.REFERENCE))
             with trusted("The workload could not be loaded"):
                 self.open(self._reference)
-                reply = self._reference.ask(Describe(), DescribedReply, self.timeouts.gold_s)
-                self._description = reply.description
-                self._reference.map(given_layout(self.description, 1), made_layout(self.description, 1, wide=True))
+                self._map_reference()
             self._stack = self._stack.pop_all()
         return self
 
@@ -130,10 +118,10 @@ class Court:
 
     @property
     def description(self) -> Description:
-        """What the reference said about the workload."""
-        if self._description is None:
+        """What the reference said about the workload, with the inputs that are dealt with."""
+        if self.variant not in self._descriptions:
             raise RuntimeError("the court is used before it was entered")
-        return self._description
+        return self._descriptions[self.variant]
 
     @property
     def reference(self) -> ChildPort:
@@ -209,7 +197,6 @@ class Court:
             self._baseline = Future()
             self._baseline.set_result(child)
         self._golds.clear()
-        self._samples.clear()
         self.baseline_mode = mode
 
     def step_down(self) -> None:
@@ -258,6 +245,56 @@ class Court:
         child.map(given_layout(self.description, slots), made_layout(self.description, slots, wide=False))
         child.given.poison(range(slots))
 
+    @contextmanager
+    def with_eager(self) -> Generator[None]:
+        """Have eager at hand for variants meanwhile: a compiled baseline was not made for them."""
+        with ExitStack() as stack:
+            own = self.baseline_mode == EAGER
+            form = CompiledForm(mode=EAGER)
+            self._eager = self.baseline if own else self.loaded(stack, ChildRole.BASELINE, form)
+            stack.callback(setattr, self, "_eager", None)
+            yield
+
+    @property
+    def eager(self) -> ChildPort:
+        """The child that answers for variants."""
+        if self._eager is None:
+            raise RuntimeError("other inputs were asked for without eager at hand")
+        return self._eager
+
+    @contextmanager
+    def at(self, variant: Variant) -> Generator[None]:
+        """Deal with other inputs meanwhile, eager being at hand.
+
+        Raises:
+            BadWorkload: the workload itself does not take them.
+        """
+        try:
+            self._turn(variant)
+            yield
+        finally:
+            self._others.pop(variant, None)
+            self._turn(None)
+
+    def _turn(self, variant: Variant | None) -> None:
+        self.variant = variant
+        with trusted("The workload was called with other inputs"):
+            self.reference.ask(Vary(variant=variant), Done, self.timeouts.gold_s)
+            self._map_reference()
+            self.vary(self.eager)
+
+    def _map_reference(self) -> None:
+        if self.variant not in self._descriptions:
+            reply = self.reference.ask(Describe(), DescribedReply, self.timeouts.gold_s)
+            self._descriptions[self.variant] = reply.description
+        self._delivered.pop(id(self.reference), None)
+        self.reference.map(given_layout(self.description, 1), made_layout(self.description, 1, wide=True))
+
+    def vary(self, child: ChildPort) -> None:
+        """Have a child deal with the inputs that this court deals with now."""
+        child.ask(Vary(variant=self.variant), Done, self.timeouts.run_s)
+        self.map(child, SLOTS)
+
     def parameters(self, draw: int) -> Tensors:
         """Parameters and buffers of one draw (0: the module's own initialisation)."""
         if draw not in self._parameters:
@@ -281,12 +318,12 @@ class Court:
     @property
     def other_inputs(self) -> Tensors:
         """Inputs that belong to no case: what lies in the slot beside the one that is judged."""
-        if self._other is not None:
-            return self._other
+        if self.variant in self._others:
+            return self._others[self.variant]
         with trusted("The workload's inputs could not be drawn"):
             drawn = self.draw_inputs(Distribution.OWN, self._seed)
         if bytes_of(drawn) <= limit_bytes(self.target):
-            self._other = drawn
+            self._others[self.variant] = drawn
         return drawn
 
     def draw_inputs(self, distribution: Distribution, seed: int | None = None) -> Tensors:
@@ -318,70 +355,15 @@ class Court:
 
     def gold(self, case: Case) -> Gold:
         """The case's inputs and answers; the same secret draw for every candidate of this court."""
-        key = _draw_of(case)
-        known = self._golds.get(key)
-        if known is None:
-            with trusted("The reference could not answer"):
-                gold = self._draw_gold(case)
-            # A generator that no seed governs draws other inputs the second time; samples belong to the first.
-            self._samples.forget(key)
-            known = self._golds.keep(key, gold, gold.size_bytes)
-        return replace(known, case=case)
+        return self._golds.of(case)
 
     def honest(self, gold: Gold) -> Iterator[Tensors]:
-        """Samples of honest rounding on a gold's inputs; each may be overwritten by the next.
+        """Samples of honest rounding on a gold's inputs; each may be overwritten by the next."""
+        return self._golds.honest(gold)
 
-        They cost most of a case, so those of the court's own draws are remembered, where there is room for all.
-        """
-        key = _draw_of(gold.case)
-        known = self._golds.get(key)
-        is_own = known is not None and known.inputs is gold.inputs
-        samples = self._samples.get(key) if is_own else None
-        if samples is not None:
-            yield from samples
-            return
-        kept: list[Tensors] = []
-        for _ in range(HONEST_SAMPLES):
-            with trusted("The reference could not answer"):
-                sample = self.perturb(gold.inputs, gold.case.parameters_draw)
-            if is_own and self._samples.has_room_for(HONEST_SAMPLES * bytes_of(sample)):
-                kept.append(copied(sample))
-            yield sample
-        if kept:
-            self._samples.keep(key, kept, HONEST_SAMPLES * bytes_of(kept[0]))
-
-    def _draw_gold(self, case: Case) -> Gold:
-        """Draw until the reference is finite and the baseline agrees where it is; special values are taken as they
-        come. Cases of one index that differ in their parameters share their inputs.
-        """
-        for drawing, inputs in self._drawn_for(case):
-            expected = self.expect(inputs, case.parameters_draw)
-            baseline = run_once(self, self.baseline, inputs, case.parameters_draw)
-            gold = Gold(case=case, inputs=inputs, expected=expected, baseline=baseline, redrawn=drawing.redrawn)
-            if case.distribution is Distribution.SPECIAL or finite(expected):
-                self._drawings[_draw_of(case)] = drawing
-                return gold
-        raise BadWorkload(
-            "The model makes NaN or Inf from its own inputs, even in double precision: there is nothing to judge "
-            "against. Its author must mend the model or its get_inputs()."
-        )
-
-    def _drawn_for(self, case: Case) -> Iterator[tuple[_Drawing, Tensors]]:
-        """The inputs that a case had before; else those of its twin with other parameters; else fresh ones."""
-        twin = case.index, case.distribution, 0
-        theirs = self._drawings.get(twin)
-        known = self._drawings.get(_draw_of(case)) or theirs
-        if known is not None:
-            gold = self._golds.get(twin) if known == theirs else None
-            yield known, gold.inputs if gold is not None else self.draw_inputs(known.distribution, known.seed)
-        for attempt, distribution in enumerate([case.distribution] * REDRAWS + [Distribution.OWN] * REDRAWS):
-            drawing = _Drawing(seed=secrets.randbits(31), distribution=distribution, redrawn=attempt >= REDRAWS)
-            yield drawing, self.draw_inputs(distribution, drawing.seed)
-
-
-def _draw_of(case: Case) -> _DrawKey:
-    """What names a case's secret draw: circumstances share it."""
-    return case.index, case.distribution, case.parameters_draw
+    def answer_of_baseline(self, inputs: Tensors, draw: int) -> Tensors:
+        """The baseline's results; for a variant those of eager."""
+        return run_once(self, self.baseline if self.variant is None else self.eager, inputs, draw)
 
 
 def run_once(court: Court, child: ChildPort, inputs: Tensors, draw: int) -> Tensors:

@@ -13,6 +13,7 @@ from strop.pipeline.cases import Plan, full_plan, screening_plan
 from strop.pipeline.court import Court
 from strop.pipeline.gold import within_memory
 from strop.pipeline.measure import compare
+from strop.pipeline.variants import judge_variants
 from strop.pipeline.verify import Cascade, crash_at, verify
 from strop.ports import ChildPort
 from strop.records.candidate import Candidate, RecipeForm
@@ -76,7 +77,10 @@ def _judge_once(
         if depth.looks:
             court.expect_clock()
             lanes.expect()
-        cascade = verify(court, child, candidate, rules, depth.plan(court.description))
+        plan = depth.plan(court.description)
+        cascade = verify(court, child, candidate, rules, plan)
+        if cascade.passing:
+            judge_variants(court, child, candidate, plan.variants, cascade)
         if depth.looks and cascade.passing:
             comparison = _timed(court, lanes, conditions, floor, depth.looks, cascade)
     verdict = cascade.verdict(candidate, court.wall.isolation)

@@ -57,6 +57,7 @@ class Cascade:
     notes: list[str] = field(default_factory=list[str])
     counted: dict[Case, tuple[LeafErrors, ...]] = field(default_factory=dict[Case, tuple[LeafErrors, ...]])
     finite_inputs: bool = False
+    variants: list[str] = field(default_factory=list[str])
     compile_s: float | None = None
     edits: tuple[KernelEdit, ...] = ()
     infrastructure: bool = False
@@ -82,13 +83,15 @@ class Cascade:
         """True while nothing failed."""
         return not any(isinstance(finding, Failed) for finding in self.findings.values())
 
-    def hear(self, stage: Stage, evidence: Evidence) -> bool:
-        """Ask every check that judges this evidence at this stage; True while nothing failed."""
+    def hear(self, stage: Stage, evidence: Evidence, where: str = "") -> bool:
+        """Ask every check that judges this evidence at this stage; True while nothing failed. ``where`` opens the
+        sentence of an objection.
+        """
         if isinstance(evidence, CrashEvidence) and evidence.kind is CrashKind.INFRASTRUCTURE:
             self.infrastructure = True
         for check in SHELF:
             if stage in check.stages and isinstance(evidence, check.judges):
-                self._record(check, check.judge(evidence, self.rules))
+                self._record(check, _placed(check.judge(evidence, self.rules), where))
         return self.open
 
     def _record(self, check: Check, finding: Finding) -> None:
@@ -117,12 +120,22 @@ class Cascade:
             candidate_id=candidate.id,
             findings=(*self.findings.values(), *skipped),
             isolation=isolation,
-            scope=Scope(shapes="exact", finite_inputs=self.finite_inputs),
+            scope=Scope(
+                shapes="declared" if self.variants else "exact",
+                finite_inputs=self.finite_inputs,
+                variants=tuple(self.variants),
+            ),
             error_ratio=error_ratio(self.leaves) if self.leaves else None,
             notes=tuple(dict.fromkeys(self.notes)),
             compile_s=self.compile_s,
             edits=self.edits,
         )
+
+
+def _placed(finding: Finding, where: str) -> Finding:
+    if not where or not isinstance(finding, Failed | Inconclusive):
+        return finding
+    return replace(finding, because=f"{where}: {finding.because}")
 
 
 def verify(court: Court, child: ChildPort, candidate: Candidate, rules: Rules, plan: Plan) -> Cascade:

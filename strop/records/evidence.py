@@ -9,7 +9,7 @@ from typing import Literal
 from strop.records._base import Record
 from strop.records.graph import KernelEdit
 from strop.records.measurement import Comparison
-from strop.records.workload import Leaf
+from strop.records.workload import Leaf, Variant
 
 
 class Stage(StrEnum):
@@ -59,12 +59,15 @@ class Circumstance(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case(Record):
-    """One run: which draw of parameters, which distribution, which circumstance. The seed stays with the judge."""
+    """One run: which draw of parameters, which distribution, which circumstance, which variant of the inputs (None: the
+    workload's own). The seed stays with the judge.
+    """
 
     index: int
     distribution: Distribution
     parameters_draw: int = 0
     circumstance: Circumstance = Circumstance.PLAIN
+    variant: Variant | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -50,10 +50,13 @@ Finding = Passed | Failed | Inconclusive | Skipped
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope(Record):
-    """How far the verdict reaches."""
+    """How far the verdict reaches: ``shapes`` is ``exact``, or ``declared`` where it was shown for some of what the
+    workload claims beyond its own inputs, which ``variants`` lists.
+    """
 
-    shapes: str = "exact"
+    shapes: Literal["exact", "declared"] = "exact"
     finite_inputs: bool = False
+    variants: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -100,6 +100,18 @@ class Leaf(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Variant(Record):
+    """Inputs of another shape or layout than the workload's own, for which it claims to hold.
+
+    ``sample`` numbers the sets of other shapes that it brings, from 1; with 0 its own inputs are cut, continued and
+    laid out to be like ``inputs``.
+    """
+
+    sample: int = 0
+    inputs: tuple[Leaf, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Description(Record):
     """What a child learned by loading a workload and calling it once; values never appear here.
 
@@ -109,6 +121,8 @@ class Description(Record):
     output's pytree as text; ``mode`` the mode in which it ran, which a workload's own declaration may have decided;
     ``code`` the modules that were imported from the user's own folders, with the SHA-256 of their files (empty in
     ledgers that are older than it); ``chooses`` whether an operator may name one of several equal elements.
+    What it claims beyond these inputs: ``other_samples`` counts the sets of other shapes that it brings, ``claims`` are
+    inputs with a Symbol for each dimension that may vary, ``any_layout`` says that they may lie in any order of memory.
     """
 
     parameters: tuple[Leaf, ...]
@@ -127,3 +141,6 @@ class Description(Record):
     notes: tuple[str, ...] = ()
     code: tuple[tuple[str, str], ...] = ()
     chooses: bool = True
+    other_samples: int = 0
+    claims: tuple[Leaf, ...] = ()
+    any_layout: bool = False

@@ -80,7 +80,11 @@ def verdict_json(
         "verdict": verdict.outcome,
         "isolation": verdict.isolation,
         "mode": str(mode or workload.mode),
-        "scope": {"shapes": verdict.scope.shapes, "finite_inputs": verdict.scope.finite_inputs},
+        "scope": {
+            "shapes": verdict.scope.shapes,
+            "finite_inputs": verdict.scope.finite_inputs,
+            "variants": list(verdict.scope.variants),
+        },
         "notes": list(verdict.notes),
         "error_ratio": verdict.error_ratio,
         "checks": [{"name": f.check, "outcome": f.outcome, "because": f.because} for f in verdict.findings],

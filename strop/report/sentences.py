@@ -177,7 +177,8 @@ def error_text(verdict: Verdict) -> str:
 
 def scope_text(verdict: Verdict) -> str:
     """How far a verdict reaches."""
-    shapes = "these exact shapes" if verdict.scope.shapes == "exact" else f"shapes {verdict.scope.shapes}"
+    others = len(verdict.scope.variants)
+    shapes = f"its own shapes and {plural(others, 'other')} that it claims" if others else "these exact shapes"
     return f"{shapes}, finite inputs only" if verdict.scope.finite_inputs else shapes
 
 

@@ -254,6 +254,7 @@ def verdict_report(verdict: Verdict, comparison: Comparison | None) -> Group:
         parts.append(section("Time", facts(_comparison_facts(comparison))))
     parts += _edits(verdict.edits, PROFILES)
     pairs = [("candidate", verdict.candidate_id), ("isolation", verdict.isolation), ("holds for", scope_text(verdict))]
+    pairs += [("shown with", variant) for variant in verdict.scope.variants]
     if verdict.compile_s is not None:
         pairs.append(("ready after", f"{time_text(verdict.compile_s * 1e9)} of building, compiling and warming up"))
     parts.append(section("Verdict", facts([*pairs, *(("note", note) for note in verdict.notes)])))

@@ -20,7 +20,7 @@ from strop.records.opportunity import Decline, Proposal
 from strop.records.profile import DeviceKernel, KernelProfile
 from strop.records.recipe import Step
 from strop.records.target import Target
-from strop.records.workload import Description, Leaf, Workload
+from strop.records.workload import Description, Leaf, Variant, Workload
 from strop.wire.layout import Layout
 from strop.wire.omission import Omit, Omitted
 
@@ -59,6 +59,14 @@ class Describe(Record):
     """Call the workload once and say what it is made of. Reference only."""
 
     ask: Literal["describe"] = "describe"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vary(Record):
+    """Deal with this variant of the inputs, or with the workload's own again; arenas must be mapped anew."""
+
+    variant: Variant | None
+    ask: Literal["vary"] = "vary"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,6 +216,7 @@ class AskCounters(Record):
 RequestMessage = (
     Open
     | Describe
+    | Vary
     | Load
     | Map
     | DrawParameters

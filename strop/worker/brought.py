@@ -26,6 +26,7 @@ class Brought:
     is what is called with them (for its signature). ``init`` is what a replacement of the module is constructed with.
     ``live`` means that the module was in use when it was handed over: the modes of its submodules are its owner's.
     What ``moves`` is made on the host and put on the workload's device; the rest must be made there.
+    ``others`` are sets of arguments of other shapes, ``shapes`` and ``any_layout`` what is declared of further ones.
     """
 
     build: Callable[[], torch.nn.Module]
@@ -34,6 +35,9 @@ class Brought:
     init: Call = field(default_factory=Call)
     varies: bool = True
     samples: int = 1
+    others: Sequence[Sequence[Call]] = ()
+    shapes: Any = field(default_factory=dict)
+    any_layout: bool = False
     domains: Mapping[str, Any] = field(default_factory=dict)
     accept: Callable[[Any, Any], Any] | None = None
     mode: Mode | None = None
@@ -42,17 +46,37 @@ class Brought:
     notes: tuple[str, ...] = ()
 
 
-def alike(samples: Sequence[Call]) -> tuple[list[Call], tuple[str, ...]]:
-    """The samples that have the structure and shapes of the first, and a note on the others."""
-    first = _outline(samples[0])
-    kept = [sample for sample in samples if _outline(sample) == first]
-    left = len(samples) - len(kept)
-    return kept, (f"{left} samples have other shapes than the first and are left out.",) if left else ()
+@dataclass(frozen=True, kw_only=True)
+class Inputs:
+    """How a workload's inputs are made; the fields are those of ``Brought``."""
+
+    draw: Callable[[], Call]
+    varies: bool = True
+    samples: int = 1
+    others: Sequence[Sequence[Call]] = ()
+    notes: tuple[str, ...] = ()
 
 
-def _outline(call: Call) -> list[tuple[str, torch.Size, torch.dtype]]:
+def of_samples(samples: Sequence[Call]) -> Inputs:
+    """Inputs from sets of arguments: those of the first one's shapes, and those of other shapes, shape by shape. What
+    differs from the first in more than its shapes is left out, with a note.
+    """
+    groups: dict[tuple[torch.Size, ...], list[Call]] = {}
+    first, left = _outline(samples[0]), 0
+    for sample in samples:
+        outline = _outline(sample)
+        if [each[:2] for each in outline] == [each[:2] for each in first]:
+            groups.setdefault(tuple(size for _, _, size in outline), []).append(sample)
+        else:
+            left += 1
+    own, *others = groups.values()
+    note = f"{left} samples are built otherwise than the first, not only of other shapes, and are left out."
+    return Inputs(draw=pick(own), varies=len(own) > 1, samples=len(own), others=others, notes=(note,) if left else ())
+
+
+def _outline(call: Call) -> list[tuple[str, torch.dtype, torch.Size]]:
     _, tensors = flatten_call(call)
-    return [(path, tensor.shape, tensor.dtype) for path, tensor in tensors.items()]
+    return [(path, tensor.dtype, tensor.shape) for path, tensor in tensors.items()]
 
 
 def pick(samples: Sequence[Call]) -> Callable[[], Call]:

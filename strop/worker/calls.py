@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
 
 from strop.errors import BadWorkload
+from strop.worker.brought import nearest
 from strop.worker.leaves import Call
 
 
@@ -69,3 +70,20 @@ def argument_names(takes: Callable[..., Any] | None, count: int) -> tuple[str, .
         return ()
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     return tuple(each.name for each in parameters if each.kind in kinds)[:count]
+
+
+def paths_named(key: str, paths: Sequence[str], names: Sequence[str], what: str) -> list[str]:
+    """The inputs that a declaration means by a key: a path, the beginning of one, or an argument's name.
+
+    Raises:
+        BadWorkload: none; ``what`` names the declaration.
+    """
+    by_name = {name: f"args[{position}]" for position, name in enumerate(names)}
+    roots = (key, by_name.get(key, key), f"kwargs[{key!r}]")
+    hits = [path for path in paths if any(path == root or path.startswith((f"{root}[", f"{root}.")) for root in roots)]
+    if not hits:
+        known = [*paths, *names]
+        raise BadWorkload(
+            f"{what} speaks of {key!r}, which is no input.{nearest(key, known)} Inputs are {', '.join(known)}."
+        )
+    return hits

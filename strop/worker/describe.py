@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 
 from strop.errors import BadWorkload
-from strop.records.workload import Description, Leaf
+from strop.records.workload import Description, Domain, Leaf
 from strop.wire.tensors import same_bits
 from strop.worker.calls import argument_names
 from strop.worker.domains import declared_domains, learn_domains
@@ -23,6 +23,7 @@ from strop.worker.own_code import own_code
 from strop.worker.spy import Spy
 from strop.worker.state import changed, restore, snapshot
 from strop.worker.tensors import is_inexact, memory_of, share_memory, spec_of, writable_spec
+from strop.worker.varying import claimed
 
 Tensors = Mapping[str, torch.Tensor]
 
@@ -44,6 +45,7 @@ class _Seen:
     tree: Tree
     outputs: dict[str, torch.Tensor]
     inputs: dict[str, torch.Tensor]
+    mutates: tuple[str, ...]
     updates: tuple[str, ...]
     parameters: tuple[str, ...]
     raw: Any
@@ -53,28 +55,23 @@ def describe(opened: Opened) -> Reference:
     """Call the workload on its own inputs, and a few times more to learn what its inputs may be.
 
     Raises:
-        BadWorkload: it makes NaN, returns no tensor, or declares domains of unknown inputs.
+        BadWorkload: it makes NaN, returns no tensor, or declares domains or shapes of unknown inputs.
         Blamed: its code raises.
     """
     module = opened.module
-    sample = opened.fresh_sample()
     spy = Spy()
-    first = _observe(opened, sample, spy)
-    second = _observe(opened, sample, None)
-    _refuse_nan(first.outputs)
+    first, second = _observe_twice(opened, spy)
     draws, notes = _own_draws(opened)
     names = argument_names(opened.brought.takes, len(opened.sample) + 32)
     declared = declared_domains(opened.brought.domains, opened.shape.paths, names)
     domains = learn_domains(draws, declared, lambda inputs: _copes(opened, inputs))
-    mutates = tuple(path for path, tensor in first.inputs.items() if not same_bits(tensor, sample[path]))
+    inputs = _inputs(first, domains)
     description = Description(
         parameters=_leaves(dict(module.named_parameters())),
         buffers=_leaves(dict(module.named_buffers())),
-        inputs=tuple(
-            Leaf(path=path, tensor=spec_of(tensor, path), domain=domains[path]) for path, tensor in sample.items()
-        ),
+        inputs=inputs,
         outputs=_leaves(first.outputs),
-        mutates=mutates,
+        mutates=first.mutates,
         updates=first.updates,
         aliases=_aliases(first, second),
         random_ops=tuple(spy.random_ops),
@@ -86,8 +83,48 @@ def describe(opened: Opened) -> Reference:
         mode=opened.mode,
         notes=(*opened.brought.notes, *notes, *_notes(first, second, spy)),
         code=own_code(opened.workload.source.import_path),
+        other_samples=len(opened.brought.others),
+        claims=claimed(opened.brought.shapes, inputs, names),
+        any_layout=opened.brought.any_layout,
     )
     return Reference(description=description, outputs=first.tree)
+
+
+def describe_variant(opened: Opened, own: Reference) -> Reference:
+    """The same of inputs of another shape or layout; what values mean and what the graph holds is known.
+
+    Raises:
+        BadWorkload: it makes NaN, or results of another structure.
+        Blamed: its code raises.
+    """
+    first, second = _observe_twice(opened, None)
+    known = own.description
+    if tuple(first.outputs) != tuple(leaf.path for leaf in known.outputs):
+        raise BadWorkload("It returns results of another structure there.")
+    description = replace(
+        known,
+        inputs=_inputs(first, {leaf.path: leaf.domain for leaf in known.inputs}),
+        outputs=_leaves(first.outputs),
+        mutates=first.mutates,
+        updates=first.updates,
+        aliases=_aliases(first, second),
+        notes=(),
+    )
+    return Reference(description=description, outputs=first.tree)
+
+
+def _observe_twice(opened: Opened, spy: Spy | None) -> tuple[_Seen, _Seen]:
+    sample = opened.fresh_sample()
+    first = _observe(opened, sample, spy)
+    second = _observe(opened, sample, None)
+    _refuse_nan(first.outputs)
+    return first, second
+
+
+def _inputs(seen: _Seen, domains: Mapping[str, Domain | None]) -> tuple[Leaf, ...]:
+    return tuple(
+        Leaf(path=path, tensor=spec_of(tensor, path), domain=domains[path]) for path, tensor in seen.inputs.items()
+    )
 
 
 def _observe(opened: Opened, sample: Tensors, spy: Spy | None) -> _Seen:
@@ -104,8 +141,15 @@ def _observe(opened: Opened, sample: Tensors, spy: Spy | None) -> _Seen:
     updates = changed(module, buffers)
     restore(module, buffers)
     restore_parameters(module, parameters, moved)
-    outputs = dict(zip(tree.paths, tensors, strict=True)) | left_behind(call, opened.shape, inputs)
-    return _Seen(tree=tree, outputs=outputs, inputs=inputs, updates=updates, parameters=moved, raw=raw)
+    return _Seen(
+        tree=tree,
+        outputs=dict(zip(tree.paths, tensors, strict=True)) | left_behind(call, opened.shape, inputs),
+        inputs=inputs,
+        mutates=tuple(path for path, tensor in inputs.items() if not same_bits(tensor, sample[path])),
+        updates=updates,
+        parameters=moved,
+        raw=raw,
+    )
 
 
 def restore_parameters(module: torch.nn.Module, saved: Tensors, names: Sequence[str]) -> None:

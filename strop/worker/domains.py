@@ -22,6 +22,7 @@ from strop.errors import BadWorkload
 from strop.records.workload import Domain, DomainKind
 from strop.wire.tensors import same_bits
 from strop.worker.brought import nearest
+from strop.worker.calls import paths_named
 
 Tensors = Mapping[str, torch.Tensor]
 Probe = Callable[[Tensors], bool]
@@ -165,20 +166,10 @@ def declared_domains(written: Mapping[str, Any], paths: Sequence[str], names: Se
         BadWorkload: a key that is no input, or a value that is no domain.
     """
     found: dict[str, Domain] = {}
-    by_name = {name: f"args[{position}]" for position, name in enumerate(names)}
     for key, value in written.items():
         domain = _read(key, value)
-        roots = (key, by_name.get(key, key), f"kwargs[{key!r}]")
-        hits = [path for path in paths for root in roots if path == root or path.startswith((f"{root}[", f"{root}."))]
-        if not hits:
-            known = [*paths, *names]
-            raise BadWorkload(f"domains speaks of {key!r}, which is no input.{nearest(key, known)} {_listed(known)}")
-        found |= dict.fromkeys(hits, domain)
+        found |= dict.fromkeys(paths_named(key, paths, names, "domains"), domain)
     return found
-
-
-def _listed(known: Sequence[str]) -> str:
-    return f"Inputs are {', '.join(known)}."
 
 
 def _read(key: str, value: Any) -> Domain:

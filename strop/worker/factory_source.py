@@ -1,8 +1,8 @@
 """Workloads from ``package.module:factory``: a function without arguments that gives a module and its inputs.
 
 It returns ``(module, inputs)``, ``(module, args, kwargs)``, or a dictionary or object with ``module`` and ``inputs``
-(or ``args`` and ``kwargs``), and if it likes ``samples``, ``domains``, ``accept``, ``mode`` and ``init``. ``inputs``
-may be a function that draws them anew, and a list of tuples is a list of samples.
+(or ``args`` and ``kwargs``), and if it likes ``samples``, ``domains``, ``shapes``, ``layouts``, ``accept``, ``mode``
+and ``init``. ``inputs`` may be a function that draws them anew, and a list of tuples is a list of samples.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ from typing import Any
 
 from strop.errors import BadWorkload
 from strop.records.workload import WorkloadSource
-from strop.worker.brought import Brought, alike, as_module, nearest, pick, read_mode
+from strop.worker.brought import Brought, Inputs, as_module, nearest, of_samples, read_mode
 from strop.worker.calls import read_call
 from strop.worker.guard import foreign
 from strop.worker.leaves import Call
+from strop.worker.varying import read_layouts
 
-_KEYS = ("module", "inputs", "args", "kwargs", "samples", "domains", "accept", "mode", "init")
+_KEYS = ("module", "inputs", "args", "kwargs", "samples", "domains", "shapes", "layouts", "accept", "mode", "init")
 _FORMS = "return (module, inputs), (module, args, kwargs) or a dictionary with 'module' and 'inputs'"
 
 
@@ -33,18 +34,21 @@ def load_factory(source: WorkloadSource) -> Brought:
     factory = _import(where)
     first = _call(factory, where)
     takes = getattr(as_module(first["module"], where), "forward", None)
-    draw, varies, count, notes = _generator(first, where, takes)
+    inputs = _generator(first, where, takes)
     return Brought(
         build=lambda: as_module(_call(factory, where)["module"], where),
-        draw=draw,
+        draw=inputs.draw,
         takes=takes,
         init=read_call(first.get("init", ()), f"'init' of {where}"),
-        varies=varies,
-        samples=count,
+        varies=inputs.varies,
+        samples=inputs.samples,
+        others=inputs.others,
+        shapes=first.get("shapes") or {},
+        any_layout=read_layouts(first.get("layouts"), f"'layouts' of {where}"),
         domains=first.get("domains") or {},
         accept=first.get("accept"),
         mode=read_mode(first.get("mode"), f"'mode' of {where}"),
-        notes=notes,
+        notes=inputs.notes,
     )
 
 
@@ -85,9 +89,7 @@ def _read(value: Any, where: str) -> Mapping[str, Any]:
     return found
 
 
-def _generator(
-    found: Mapping[str, Any], where: str, takes: Callable[..., Any] | None
-) -> tuple[Callable[[], Call], bool, int, tuple[str, ...]]:
+def _generator(found: Mapping[str, Any], where: str, takes: Callable[..., Any] | None) -> Inputs:
     inputs = found.get("inputs")
     if callable(inputs):
 
@@ -96,7 +98,7 @@ def _generator(
                 value = inputs()
             return read_call(value, f"the inputs of {where}", takes)
 
-        return draw, True, 1, ()
+        return Inputs(draw=draw)
     samples = found.get("samples")
     if samples is None and isinstance(inputs, list) and inputs and all(isinstance(each, tuple) for each in inputs):
         samples = inputs
@@ -104,10 +106,9 @@ def _generator(
         calls = [read_call(each, f"a sample of {where}", takes) for each in samples]
         if not calls:
             raise BadWorkload(f"{where} returned no samples: give at least one set of arguments.")
-        kept, notes = alike(calls)
-        return pick(kept), len(kept) > 1, len(kept), notes
+        return of_samples(calls)
     only = _only(found, where, takes)
-    return (lambda: only), False, 1, ()
+    return Inputs(draw=lambda: only, varies=False)
 
 
 def _only(found: Mapping[str, Any], where: str, takes: Callable[..., Any] | None) -> Call:

@@ -1,7 +1,8 @@
 """Workload files after the KernelBench convention: a class, ``get_init_inputs`` and ``get_inputs``.
 
 Further names that a file may define: ``get_samples() -> list of argument sets``, ``MODE = "eval"``,
-``domains = {"args[0]": "token_ids"}``, ``accept(outputs, expected) -> bool``.
+``domains = {"args[0]": "token_ids"}``, ``SHAPES = {"args[0]": {0: (1, 64)}}``, ``LAYOUTS = "any"``,
+``accept(outputs, expected) -> bool``.
 """
 
 from __future__ import annotations
@@ -16,10 +17,11 @@ from typing import Any
 
 from strop.errors import BadWorkload
 from strop.records.workload import WorkloadSource
-from strop.worker.brought import Brought, alike, as_module, construct, nearest, pick, read_mode
+from strop.worker.brought import Brought, Inputs, as_module, construct, nearest, of_samples, read_mode
 from strop.worker.calls import read_call
 from strop.worker.guard import foreign
 from strop.worker.leaves import Call
+from strop.worker.varying import read_layouts
 
 _FIXES = {
     "get_inputs": "add `def get_inputs(): return [torch.randn(8, 16)]`, with what forward() takes",
@@ -44,17 +46,21 @@ def load_file(source: WorkloadSource) -> Brought:
     def build() -> Any:
         return as_module(construct(entry, init, source.entry), f"{path.name}:{source.entry}")
 
-    draw, samples, notes = _generator(module, path, bound)
+    inputs = _generator(module, path, bound)
     return Brought(
         build=build,
-        draw=draw,
+        draw=inputs.draw,
         takes=bound,
         init=init,
-        samples=samples,
+        varies=inputs.varies,
+        samples=inputs.samples,
+        others=inputs.others,
+        shapes=getattr(module, "SHAPES", {}),
+        any_layout=read_layouts(getattr(module, "LAYOUTS", None), f"LAYOUTS in {path.name}"),
         domains=_domains(module, path),
         accept=getattr(module, "accept", None),
         mode=read_mode(getattr(module, "MODE", None), f"MODE in {path.name}"),
-        notes=notes,
+        notes=inputs.notes,
     )
 
 
@@ -118,12 +124,9 @@ def _needs_arguments(entry: Callable[..., Any]) -> bool:
     return False
 
 
-def _generator(
-    module: ModuleType, path: Path, takes: Callable[..., Any] | None
-) -> tuple[Callable[[], Call], int, tuple[str, ...]]:
+def _generator(module: ModuleType, path: Path, takes: Callable[..., Any] | None) -> Inputs:
     if callable(getattr(module, "get_samples", None)):
-        samples, notes = alike(_samples(module, path, takes))
-        return pick(samples), len(samples), notes
+        return of_samples(_samples(module, path, takes))
     function = _function(module, "get_inputs", path, needed=True)
 
     def draw() -> Call:
@@ -131,7 +134,7 @@ def _generator(
             value = function() if function is not None else ()
         return read_call(value, "get_inputs()", takes)
 
-    return draw, 1, ()
+    return Inputs(draw=draw)
 
 
 def _samples(module: ModuleType, path: Path, takes: Callable[..., Any] | None) -> list[Call]:

@@ -143,6 +143,12 @@ class Oracle:
         buffers = {name: buffer.detach() for name, buffer in self._module.named_buffers()}
         return Answer(outputs=outputs, inputs=given, buffers=buffers, result=result)
 
+    def at(self, opened: Opened, reference: Reference) -> Oracle:
+        """The same module, for a variant of the inputs."""
+        other = copy.copy(self)
+        other._opened, other._reference = opened, reference
+        return other
+
     def _left(self, call: Call) -> dict[str, torch.Tensor]:
         """What lies now where the workload is known to put tensors into its arguments."""
         wanted = [leaf.path for leaf in self._reference.description.outputs if is_left_behind(leaf.path)]

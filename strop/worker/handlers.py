@@ -40,6 +40,7 @@ from strop.wire.messages import (
     ReplyMessage,
     RequestMessage,
     Run,
+    Vary,
 )
 from strop.wire.omission import Omit, Omitted
 from strop.worker.accepting import accept
@@ -125,6 +126,11 @@ def _describe(session: Session, request: Describe) -> DescribedReply:
     # What the first call had torch import may hold that call's frames, and so its tensors, in cycles.
     gc.collect()
     return DescribedReply(description=description)
+
+
+def _vary(session: Session, request: Vary) -> Done:
+    session.vary(request.variant)
+    return _DONE
 
 
 def _load(session: Session, request: Load) -> Loaded:
@@ -223,6 +229,7 @@ def _question(session: Session, request: RequestMessage) -> ReplyMessage:
 HANDLERS: Mapping[type[Any], Handler] = {
     Open: Handler(answer=_open),
     Describe: Handler(answer=_describe, reference_only=True),
+    Vary: Handler(answer=_vary, stage=Stage.SHAPES),
     Load: Handler(answer=_load),
     Map: Handler(answer=_map),
     DrawParameters: Handler(answer=_draw_parameters, stage=Stage.PARAMETERS, reference_only=True),

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import torch
 
 from strop.records.contract import Contract
-from strop.records.workload import Mode, Workload
-from strop.worker.brought import Brought
+from strop.records.workload import Mode, Variant, Workload
+from strop.worker.brought import Brought, pick
 from strop.worker.guard import foreign
 from strop.worker.leaves import Call, CallShape
 from strop.worker.modes import calling
 from strop.worker.tensors import like, overlaps_itself
+from strop.worker.varying import fitted
 from strop.worker.workloads import build_module, first_sample, made_there, mode_of
 
 Tensors = Mapping[str, torch.Tensor]
@@ -35,6 +36,8 @@ class Opened:
     brought: Brought
     shape: CallShape
     kept: list[Tensors] = field(default_factory=list[Tensors])
+    own: Opened | None = None
+    """Of a variant: the workload with its own inputs, whose module it calls."""
 
     @property
     def sample(self) -> Tensors:
@@ -62,7 +65,22 @@ class Opened:
     @cached_property
     def module(self) -> torch.nn.Module:
         """The reference's own module; what is loaded to be run is another one."""
-        return self.build()
+        return self.build() if self.own is None else self.own.module
+
+    def at(self, variant: Variant) -> Opened:
+        """The same workload with inputs of another shape or layout.
+
+        Raises:
+            Blamed: its generator raises.
+        """
+        brought = self.brought
+        if variant.sample:
+            samples = brought.others[variant.sample - 1]
+            brought = replace(brought, draw=pick(samples), varies=len(samples) > 1)
+        else:
+            brought = replace(brought, draw=fitted(brought.draw, variant.inputs))
+        shape, sample, _ = first_sample(brought, self.workload.device)
+        return replace(self, brought=brought, shape=shape, kept=[sample], own=self)
 
     @contextmanager
     def calling(self) -> Iterator[None]:

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from strop.errors import InternalFault
+from strop.records.workload import Variant
 from strop.wire.messages import ChildRole, Map
 from strop.worker.arenas import Arena, arena
-from strop.worker.describe import Reference, describe
+from strop.worker.describe import Reference, describe, describe_variant
 from strop.worker.gold import Oracle
 from strop.worker.leaves import tensors_in
 from strop.worker.opened import Opened
@@ -28,8 +29,9 @@ class Session:
     made_descriptor: int
     watch: Watch = field(default_factory=Watch)
     has_run: bool = False
+    variant: Variant | None = None
     _opened: Opened | None = None
-    _reference: Reference | None = None
+    _references: dict[Variant | None, Reference] = field(default_factory=dict[Variant | None, Reference])
     _oracle: Oracle | None = None
     _runner: Runner | None = None
     _second: Runner | None = None
@@ -79,17 +81,24 @@ class Session:
 
     @property
     def reference(self) -> Reference:
-        """The description; made when it is first needed."""
-        if self._reference is None:
-            self._reference = describe(self.opened)
-        return self._reference
+        """The description of what is dealt with now; made when it is first needed."""
+        if None not in self._references:
+            self._references[None] = describe(self._own)
+        if self.variant not in self._references:
+            self._references[self.variant] = describe_variant(self.opened, self._references[None])
+        return self._references[self.variant]
+
+    @property
+    def _own(self) -> Opened:
+        return self.opened.own or self.opened
 
     @property
     def oracle(self) -> Oracle:
         """The workload in double precision; made when it is first needed."""
+        reference = self.reference
         if self._oracle is None:
-            self._oracle = Oracle(self.opened, self.reference)
-        return self._oracle
+            self._oracle = Oracle(self._own, self._references[None])
+        return self._oracle.at(self.opened, reference)
 
     @property
     def second(self) -> Runner:
@@ -110,10 +119,19 @@ class Session:
 
     def open(self, opened: Opened) -> None:
         """Start over with a workload, whose arenas are still to come."""
-        self._opened = opened
-        self._reference = self._oracle = self._runner = self._second = self._round = self.launched = None
+        self._opened, self.variant = opened, None
+        self._references.clear()
+        self._oracle = self._runner = self._second = self._round = self.launched = None
         self._given = self._made = None
         self.has_run = False
+
+    def vary(self, variant: Variant | None) -> None:
+        """Deal with a variant of the inputs, or with the workload's own; the arenas are those of before until they are
+        mapped anew.
+        """
+        own = self._own
+        self._opened, self.variant = own.at(variant) if variant is not None else own, variant
+        self._round = self.launched = None
 
     def load(self, runner: Runner) -> None:
         """Replace what is run."""

@@ -119,7 +119,7 @@ def test_outputs_and_state_are_judged_apart():
 
 
 def test_another_shape_is_named():
-    assert "at another shape" in MATCHES.judge(values(Stage.SHAPES, BEYOND), RULES).because
+    assert "Wrong values" in MATCHES.judge(values(Stage.SHAPES, BEYOND), RULES).because
 
 
 def test_a_redrawn_parameter_set_is_named():

@@ -116,7 +116,7 @@ class ScriptedChild:
         self.role, self.wall, self.script = role, wall, script
         self.given, self.made = ScriptedArena(), ScriptedArena()
         self.closed = False
-        self.w = self.count = None
+        self.w = self.count = self.variant = None
         self.random = random.Random(len(wall.children))
 
     def log_tail(self):
@@ -165,7 +165,13 @@ class ScriptedChild:
         return m.Done()
 
     def _describe(self, request):
-        return m.DescribedReply(description=self.wall.description)
+        if self.variant in self.wall.refused:
+            raise crash(detail="The model's forward() raised.")
+        return m.DescribedReply(description=self.wall.described(self.variant))
+
+    def _vary(self, request):
+        self.variant = request.variant
+        return m.Done()
 
     def _load(self, request):
         return m.Loaded(notes=("built",))
@@ -181,7 +187,7 @@ class ScriptedChild:
         return m.Done()
 
     def _draw_inputs(self, request):
-        x = torch.randn(X.shape, generator=torch.Generator().manual_seed(request.seed)) * 10
+        x = torch.randn(self.given.views(0)["x"].shape, generator=torch.Generator().manual_seed(request.seed)) * 10
         if request.distribution is Distribution.SPECIAL:
             x[0, 0], x[1, 1] = torch.nan, torch.inf
         if request.distribution in self.wall.overflowing:
@@ -224,7 +230,7 @@ class ScriptedChild:
             made["out"].copy_(result)
         if self.script.spoil:
             self.script.spoil(self, slot, circumstance)
-        return m.Ran(**({"outputs": self.wall.description.outputs} | self.script.ran))
+        return m.Ran(**({"outputs": self.wall.described(self.variant).outputs} | self.script.ran))
 
     def _accept(self, request):
         return m.Accepted(accepted=self.wall.accepts)
@@ -288,9 +294,19 @@ class ScriptedWall:
     def __init__(self, description=DESCRIPTION, reference=lambda x, w: x * w, **scripts):
         self.description, self.reference, self.scripts = description, reference, scripts
         self.children, self.asked, self.broken, self.locks = [], [], {}, []
-        self.overflowing, self.accepts = (), True
+        self.overflowing, self.accepts, self.refused = (), True, ()
         # Operators of the reference beside what is answered without each: a function of x, w and the request.
         self.operators = ()
+
+    def described(self, variant):
+        """A set of other arguments has twice the rows."""
+        if variant is None:
+            return self.description
+        own = self.description.inputs[0]
+        twice = replace(own, tensor=replace(own.tensor, shape=(2 * own.tensor.shape[0], *own.tensor.shape[1:])))
+        inputs = variant.inputs or (twice,)
+        made = replace(inputs[0], path="out", domain=None, tensor=replace(inputs[0].tensor, stride=None))
+        return replace(self.description, inputs=inputs, outputs=(made,))
 
     def script_for(self, role, form):
         name = "candidate" if role.is_judged else getattr(form, "mode", form.form).replace("-", "_")

@@ -11,7 +11,7 @@ from rich.console import Console
 from strop.records.candidate import Candidate, Origin, SourceForm
 from strop.records.measurement import TimeDecision
 from strop.records.result import Kept
-from strop.records.verdict import Failed, Inconclusive, Passed, Verdict
+from strop.records.verdict import Failed, Inconclusive, Passed, Scope, Verdict
 from strop.records.workload import Mode
 from strop.report import phrases, sentences
 from strop.report.live import LiveView, line_of, stage_text
@@ -204,6 +204,13 @@ def test_the_verdict_report_begins_with_the_answer(finding, compared, says):
     assert says in text.splitlines()[0] + text.splitlines()[1]
     assert "mind the gap" in text
     assert "these exact shapes" in text
+
+
+def test_the_verdict_report_lists_other_inputs():
+    scope = Scope(shapes="declared", finite_inputs=True, variants=("x of 1 x 4", "x of 65 x 4"))
+    text = printed(verdict_report(Verdict(candidate_id="c-1", findings=(), isolation="C", scope=scope), None))
+    assert "its own shapes and 2 others that it claims, finite inputs only" in text
+    assert "x of 1 x 4" in text and "x of 65 x 4" in text
 
 
 def test_a_verdict_on_which_no_check_could_look():

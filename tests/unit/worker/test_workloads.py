@@ -157,10 +157,11 @@ def test_a_large_sample_is_let_go_and_drawn_again(monkeypatch):
 
 
 def test_samples_of_one_shape_are_drawn_from(tmp_path):
-    samples = "[[torch.full((2,), 1.0)], [torch.full((2,), 2.0)], [torch.ones(3)]]"
+    samples = "[[torch.full((2,), 1.0)], [torch.full((2,), 2.0)], [torch.ones(3)], [torch.ones(3, dtype=int)]]"
     found = opened_text(tmp_path, model("return x", "[]") + f"\ndef get_samples(): return {samples}")
     assert found.brought.samples == 2
-    assert "1 samples have other shapes" in found.brought.notes[0]
+    assert [len(group) for group in found.brought.others] == [1]
+    assert "1 samples are built otherwise" in found.brought.notes[0]
     assert found.sample["args[0]"].shape == (2,)
 
 
@@ -172,6 +173,7 @@ def pair(): return nn.Linear(2, 3), [torch.ones(4, 2)]
 def triple(): return nn.Linear(2, 3), (), {"input": torch.ones(4, 2)}
 def table(): return {"module": nn.Linear(2, 3), "inputs": lambda: [torch.randn(4, 2)], "mode": "eval"}
 def samples(): return nn.Linear(2, 3), [(torch.ones(4, 2),), (torch.zeros(4, 2),)]
+def claims(): return {"module": torch.relu, "inputs": [torch.ones(2)], "shapes": {0: 1}, "layouts": "any"}
 def function(): return torch.relu, [torch.ones(2)]
 def wrong(): return 3
 def raises(): raise OSError("weights are gone")
@@ -200,6 +202,12 @@ def test_factories(factories, name):
     assert found.call(found.module, found.fresh_sample()).isfinite().all()
     assert found.brought.varies is (name in ("table", "samples"))
     assert found.mode is (Mode.EVAL if name == "table" else Mode.TRAIN)
+
+
+def test_a_factory_may_claim_other_shapes_and_layouts(factories):
+    brought = factories("claims").brought
+    assert brought.shapes == {0: 1} and brought.any_layout
+    assert not factories("pair").brought.any_layout
 
 
 @pytest.mark.parametrize(
