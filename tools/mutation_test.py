@@ -7,12 +7,7 @@ ran. Interrupted, it goes on where it was: what was judged is kept beside the re
 """
 
 import argparse
-import json
-import os
-import platform
 import sys
-import tempfile
-import time
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
@@ -20,33 +15,20 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-import torch  # noqa: E402
-
-from strop.records.verdict import Failed  # noqa: E402
-from tests.gallery.bench import open_bench  # noqa: E402
+from tests.gallery.bench import Bench  # noqa: E402
 from tests.gallery.mutants import EQUIVALENT, PRECISION, Mutant, all_mutants  # noqa: E402
+from tests.gallery.trials import Row, judged, objection, run_all, write_result  # noqa: E402
 
 OUT = ROOT / "docs" / "results" / "mutation.json"
 DID_NOT_RUN = ("while it was built and loaded", "in its first run")
 
 
-def judged(bench: Any, mutant: Mutant) -> dict[str, Any]:
+def row_of(bench: Bench, mutant: Mutant) -> Row:
     """One row of the result."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / f"{mutant.kernel.stem}.py"
-        path.write_text(mutant.text, encoding="utf-8")
-        verdict = bench.judge(path, mutant.workload).verdict
-    failure = next((each for each in verdict.findings if isinstance(each, Failed)), None)
-    because = failure.because if failure else ""
-    return {
-        "mutant": mutant.name,
-        "kind": mutant.kind,
-        "outcome": verdict.outcome,
-        "ran": not any(words in because for words in DID_NOT_RUN),
-        "check": failure.check if failure else None,
-        "because": because[:200],
-        "equivalent": EQUIVALENT.get(mutant.name, ""),
-    }
+    found = objection(judged(bench, mutant))
+    because = found["because"]
+    ran = not any(words in because for words in DID_NOT_RUN)
+    return {"kind": mutant.kind, **found, "ran": ran, "because": because[:200]}
 
 
 def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
@@ -80,27 +62,13 @@ def main() -> None:
     asked = parser.parse_args()
     mutants = [each for each in all_mutants() if asked.only in each.name]
     partial = asked.out.with_suffix(".partial.jsonl")
-    known = [json.loads(line) for line in partial.read_text().splitlines()] if partial.exists() else []
-    rows = {row["mutant"]: row for row in known}
-    began_s = time.monotonic()
-    with open_bench() as bench:
-        for number, mutant in enumerate(mutants, 1):
-            if mutant.name not in rows or asked.only:
-                rows[mutant.name] = judged(bench, mutant)
-                if not asked.only:
-                    with partial.open("a") as file:
-                        file.write(json.dumps(rows[mutant.name]) + "\n")
-            row = rows[mutant.name]
-            sys.stdout.write(f"[{number}/{len(mutants)}] {row['outcome']:7} {row['check'] or '':20} {mutant.name}\n")
-            sys.stdout.flush()
-    if asked.only:
-        return
-    found = [rows[mutant.name] | {"equivalent": EQUIVALENT.get(mutant.name, "")} for mutant in mutants]
-    machine = f"{platform.machine()}, {len(os.sched_getaffinity(0))} processors, torch {torch.__version__}"
-    result = {"schema": 1, "machine": machine, "seconds": round(time.monotonic() - began_s), **summary(found)}
-    asked.out.write_text(json.dumps(result | {"rows": found}, indent=1) + "\n", encoding="utf-8")
-    partial.unlink(missing_ok=True)
-    sys.stdout.write(json.dumps(result, indent=1) + "\n")
+    rows = [
+        {"mutant": row.pop("trial"), **row, "equivalent": EQUIVALENT.get(mutant.name, "")}
+        for mutant, row in zip(mutants, run_all(mutants, row_of, None if asked.only else partial), strict=True)
+    ]
+    if not asked.only:
+        write_result(asked.out, summary(rows), rows)
+        partial.unlink()
 
 
 if __name__ == "__main__":

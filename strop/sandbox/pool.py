@@ -36,7 +36,7 @@ class Pool:
         """A fresh child, warm where a spare was ready; the next spare starts behind its back."""
         process = self._ready(role) or Process(role, self._setup)
         if role is ChildRole.CANDIDATE and self._setup.cache is not None:
-            plant(process.scratch, self._setup.cache)
+            plant(process.scratch, self._setup.cache, process.watch.allow)
         self._start_spares(role, self._ahead.get(role, 0))
         return process
 

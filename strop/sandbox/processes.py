@@ -10,6 +10,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 MARK = "STROP_CHILD"
+BLOCK_BYTES = 512
+"""What ``st_blocks`` counts in."""
 _GONE = (FileNotFoundError, ProcessLookupError, PermissionError)
 
 
@@ -98,7 +100,7 @@ def folder_bytes(folder: str) -> int:
         with contextlib.suppress(OSError), os.scandir(todo.pop()) as entries:
             for entry in entries:
                 with contextlib.suppress(OSError):
-                    total += entry.stat(follow_symlinks=False).st_blocks * 512
+                    total += entry.stat(follow_symlinks=False).st_blocks * BLOCK_BYTES
                     if entry.is_dir(follow_symlinks=False):
                         todo.append(entry.path)
     return total

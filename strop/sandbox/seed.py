@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import contextlib
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from strop.sandbox.cache import TrustedCache, temporary_of_inductor
+from strop.sandbox.processes import BLOCK_BYTES
 
 # The checks are a few lines long; a kernel's boilerplate alone is longer.
 MAX_CHECK_BYTES = 1024
@@ -23,21 +24,24 @@ MAX_HEADERS = 3
 HEADERS = "precompiled_headers"
 
 
-def plant(scratch: Path, cache: TrustedCache) -> int:
-    """Copy checks and headers below a candidate's ``scratch``, where they are not yet; returns how many were copied."""
+def plant(scratch: Path, cache: TrustedCache, allow: Callable[[int], None]) -> int:
+    """Copy checks and headers below a candidate's ``scratch``, where they are not yet; returns how many were copied.
+    Before each, ``allow`` hears how many bytes it takes on disk: they are none of the candidate's.
+    """
     pairs = [(file, scratch / "cache" / file.relative_to(cache.folder)) for file in _checks(cache.inductor)]
     folder = temporary_of_inductor(scratch) / HEADERS
     pairs += [(file, folder / file.name) for file in _headers(cache.headers / HEADERS)]
-    return sum(_copy(source, target) for source, target in pairs)
+    return sum(_copy(source, target, allow) for source, target in pairs)
 
 
-def _copy(source: Path, target: Path) -> bool:
+def _copy(source: Path, target: Path, allow: Callable[[int], None]) -> bool:
     if target.exists():
         return False
     part = target.with_name(f"{target.name}.part")
     # The cache may be cleaned while this runs; the candidate then makes the file itself.
     with contextlib.suppress(OSError):
         target.parent.mkdir(parents=True, exist_ok=True)
+        allow(source.stat().st_blocks * BLOCK_BYTES)
         shutil.copy2(source, part)
         part.replace(target)
         return True

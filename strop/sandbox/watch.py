@@ -73,8 +73,13 @@ class Watch(threading.Thread):
         self._known: set[int] = set()
         self._next_disk_s = self._next_full_look_s = 0.0
         self.quiet = quiet
+        self._allowed_bytes = 0
         self._is_last = False
         self._is_stopping = False
+
+    def allow(self, disk_bytes: int) -> None:
+        """So much more may lie in the scratch folder, because this side puts it there."""
+        self._allowed_bytes += disk_bytes
 
     def run(self) -> None:
         """Read and look, in turns, until nobody holds the other end of the output or all that was printed is read."""
@@ -104,7 +109,7 @@ class Watch(threading.Thread):
 
     def over_disk(self) -> bool:
         """True when the scratch folder holds its quota or more."""
-        return folder_bytes(self._scratch) >= self._limits.disk_bytes
+        return folder_bytes(self._scratch) >= self._limits.disk_bytes + self._allowed_bytes
 
     def _read(self) -> bool:
         chunk = os.read(self._output, TAIL_BYTES)
@@ -146,9 +151,9 @@ class Watch(threading.Thread):
     def _look_at_disk(self, now_s: float) -> Breach | None:
         if now_s < self._next_disk_s:
             return None
-        used = folder_bytes(self._scratch)
+        is_over = self.over_disk()
         self._next_disk_s = now_s + (time.monotonic() - now_s) / BUSY_SHARE
-        if used >= self._limits.disk_bytes:
+        if is_over:
             return CrashKind.DISK, f"filled its scratch folder; its quota is {_size(self._limits.disk_bytes)}"
         return None
 

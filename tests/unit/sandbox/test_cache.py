@@ -4,15 +4,17 @@ import os
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import pytest
 
 from strop.errors import ChildFault, StoreError
 from strop.sandbox.cache import TrustedCache
+from strop.sandbox.limits import MIB
 from strop.sandbox.seed import plant
 from strop.wire import messages as say
 from strop.wire.messages import ChildRole
-from tests.unit.sandbox.walls import load, make_wall
+from tests.unit.sandbox.walls import LIMITS, load, make_wall
 
 
 def write(path, text="library", age_s=0.0):
@@ -45,8 +47,19 @@ def test_a_candidate_starts_with_what_depends_on_no_workload(tmp_path, kept):
             headers = {f"{folder}/{age}.{end}" for age in range(3) for end in ("h", "h.gch")}
             assert planted == {"cache/inductor/ab/check.cpp", "cache/inductor/ab/check.so", *headers}
             (scratch / "cache" / "inductor" / "ab" / "check.so").write_text("spoiled")
-            assert plant(scratch, TrustedCache(kept)) == 0
+            assert plant(scratch, TrustedCache(kept), lambda _: None) == 0
         assert (kept / "inductor" / "ab" / "check.so").read_text() == "library"
+
+
+def test_what_a_candidate_was_given_is_not_held_against_its_quota(tmp_path, kept):
+    write(kept / "headers" / "precompiled_headers" / "1.h", "#include")
+    write(kept / "headers" / "precompiled_headers" / "1.h.gch", "x" * 3 * MIB)
+    tight = replace(LIMITS, disk_bytes=2 * MIB)
+    with make_wall(tmp_path, limits=tight, trusted_cache=kept) as wall, wall.child(ChildRole.CANDIDATE) as child:
+        child.ask(load("nothing"), say.Loaded, 20)
+        assert not child._process.watch.over_disk()
+        write(child._process.scratch / "its_own", "x" * 2 * MIB)
+        assert child._process.watch.over_disk()
 
 
 def test_trusted_children_keep_what_they_compiled(tmp_path, kept):

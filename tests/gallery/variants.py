@@ -1,0 +1,72 @@
+"""Honest variants without end: a workload's own code, in which operators take another order of rounding by a seed.
+
+A variant's text is that of its workload, then that of `other_order/`, then a class that joins the two, so it stands for
+itself and any `strop verify` can judge it.
+"""
+
+import ast
+import itertools
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).parent
+ORDERS = tuple(HERE / "other_order" / name for name in ("sums.py", "layers.py"))
+TURN = 3
+"""Trials of one workload that follow one another: to open its court costs as much as two of them."""
+
+UNTOUCHED = {
+    "average_pool": "its sums are inside of one operator that no other way is written for",
+    "best_five": "it selects",
+    "complex_overlap": "the ways are written for real numbers",
+    "max_pool": "it selects",
+    "relu": "it computes nothing inexact",
+    "small_steps": "functions of single numbers, which have one honest way",
+    "to_bytes": "it rounds on purpose",
+    "token_embedding": "one product for each number",
+}
+"""Workloads of the gallery that have no variants, and why."""
+
+_JOINED = """
+
+class ModelNew(Model):
+    def forward(self, *args, **kwargs):
+        with OtherOrder({seed}):
+            return super().forward(*args, **kwargs)
+"""
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One honest trial."""
+
+    workload: Path
+    seed: int
+
+    @property
+    def name(self) -> str:
+        return f"{self.workload.stem}:{self.seed}"
+
+    @property
+    def text(self) -> str:
+        parts = [self.workload.read_text(encoding="utf-8"), *(_standing_alone(path) for path in ORDERS)]
+        return "\n\n".join(parts) + _JOINED.format(seed=self.seed)
+
+
+def _standing_alone(path: Path) -> str:
+    """The text without what it imports from the other files, which stand in front of it."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree.body = [each for each in tree.body if not (isinstance(each, ast.ImportFrom) and "tests" in str(each.module))]
+    return ast.unparse(tree)
+
+
+def varied() -> list[Path]:
+    """The workloads that have variants: the gallery's, then typical pieces of models."""
+    gallery = sorted((HERE / "workloads").glob("*.py"))
+    return [path for path in gallery if path.stem not in UNTOUCHED] + sorted((HERE / "pieces").glob("*.py"))
+
+
+def variants(count: int) -> list[Variant]:
+    """The first so many of an endless row of trials, in turns over all workloads."""
+    turns = (range(first, first + TURN) for first in itertools.count(0, TURN))
+    endless = (Variant(path, seed) for seeds in turns for path in varied() for seed in seeds)
+    return list(itertools.islice(endless, count))
