@@ -48,7 +48,7 @@ def test_every_case_has_a_row_but_for_nan_and_inf():
     found = explained(said)
     cases = full_plan(DESCRIPTION).values
     assert {row.distribution for row in found.rows} == {case.distribution for case in cases} - {Distribution.SPECIAL}
-    assert {row.parameters_draw for row in found.rows} == {0, 1, 2}
+    assert {row.parameters_draw for row in found.rows} == {0, 1, 2, 3}
     assert all(row.path == "out" and row.allowed.max >= row.candidate.max for row in found.rows)
     assert (found.looks_like, found.because) == ((), "")
     assert said[0] == f"explaining: case 1 of {len(said)}" and len(said) == len(found.rows)

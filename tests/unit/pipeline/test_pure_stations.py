@@ -78,7 +78,7 @@ def test_every_plan_has_enough_seeds_and_screening_is_a_part_of_the_full_one():
     }
     assert {c.distribution for c in full.values} == set(Distribution)
     assert {c.circumstance for c in full.state} == set(Circumstance) - {Circumstance.PLAIN}
-    assert [c.parameters_draw for c in full.parameters] == [1, 2]
+    assert [c.parameters_draw for c in full.parameters] == [1, 2, 3]
     assert len({c.index for c in full.values}) == len(full.values)
     assert full.values[0].distribution is Distribution.OWN
 
