@@ -30,10 +30,10 @@ endif
 
 PYTEST = $(PY) -m pytest -n $(JOBS) --dist loadgroup $(ARGS)
 
-.PHONY: help demo install test slow gpu gallery lint format types arch docs cov pages clean said-anew
+.PHONY: help demo install test slow gpu gallery gallery-gpu lint format types arch docs cov pages clean said-anew
 
 help: ## this list
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
 
 demo: $(BASE) ## optimise the two example workloads; leaves build/demo.json and build/demo.html
 	@mkdir -p build
@@ -52,6 +52,9 @@ gpu: $(DEV) ## the tests that need an accelerator, one at a time: they measure
 
 gallery: $(DEV) ## the liars that must be caught and the honest kernels that must pass
 	STROP_WHOLE_GALLERY=1 $(PYTEST) tests/gallery
+
+gallery-gpu: $(DEV) ## what needs an accelerator to be caught, and that a faulting kernel ends in one verdict
+	$(PY) -m pytest -m gpu tests/gallery $(ARGS)
 
 lint: $(DEV) ## ruff: rules and formatting
 	$(PY) -m ruff check .
