@@ -10,7 +10,7 @@ import functools
 import sys
 from typing import Any
 
-import torch
+from torch._compile import _disable_dynamo
 from torch.utils._python_dispatch import TorchDispatchMode
 
 DYNAMO = "torch._dynamo"
@@ -31,7 +31,7 @@ class WatchingMode(TorchDispatchMode):
         plain = cls.__dict__.get("__torch_dispatch__")
         if plain is None:
             return
-        without_dynamo = torch._disable_dynamo(plain)
+        without_dynamo = _disable_dynamo(plain)
 
         @functools.wraps(plain)
         def dispatch(*args: Any, **named: Any) -> Any:
