@@ -1,5 +1,5 @@
-"""`python -m strop.sandbox.nursing FD`: imports what workers import, then forks a keeper for each plan that comes over
-a socket, and tells its number and a descriptor of it.
+"""`python -m strop.sandbox.nursing FD [compilers]`: imports what workers import, then forks a keeper for each plan that
+comes over a socket, and tells its number and a descriptor of it.
 
 What is forked has no threads but one, nothing of what earlier ones were told, and the environment of its plan: it goes
 on exactly as a program would that was started anew and has done its imports.
@@ -26,7 +26,7 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 from strop.sandbox.launcher import keep
-from strop.sandbox.nursery import NO_TOKEN
+from strop.sandbox.nursery import COMPILERS, NO_TOKEN
 from strop.sandbox.processes import MARK
 
 WORKER = "strop.worker.__main__"
@@ -47,9 +47,7 @@ def main() -> None:
     worker = importlib.import_module(WORKER)
     asked = select.poll()
     asked.register(line, select.POLLIN)
-    ahead = worker.compilers_modules()
-    # The first is imported by everybody's torch as soon as operators are looked at one by one.
-    importlib.import_module(ahead.pop(0))
+    ahead = worker.compilers_modules() if COMPILERS in sys.argv else []
     while True:
         while ahead and not asked.poll(0):
             importlib.import_module(ahead.pop(0))
