@@ -26,7 +26,6 @@ LOG = logging.getLogger(__name__)
 Reply = TypeVar("Reply")
 
 MAP_TIMEOUT_S = 120.0
-STANDSTILL_S = 5.0
 ENOUGH_PROCESSORS = 4
 _HAS_PROCESSORS = len(os.sched_getaffinity(0)) >= ENOUGH_PROCESSORS
 LAST_WORDS_S = 2.0
@@ -88,7 +87,6 @@ class Child:
             began_s = time.monotonic()
             deadline = Deadline.after(timeout_s)
             self._settle()
-            self._process.go_on()
             self._process.channel.send_frame(Frame(FrameKind.RECORD, encode(request)), deadline)
             frame = self._process.channel.receive(deadline)
             LOG.debug("%s answered '%s' in %.0f ms", self.role, request.ask, (time.monotonic() - began_s) * 1e3)
@@ -113,18 +111,6 @@ class Child:
         self.given.release_former()
         self.made.release_former()
 
-    def stand_still(self) -> None:
-        """Let nothing of the child run until it is asked or timed: on what is written meanwhile nobody works ahead.
-
-        Raises:
-            ChildFault: it goes on running, or an earlier fault.
-        """
-        with self._putting_down(self.stage or Stage.TIME, "the order to stand still", STANDSTILL_S):
-            try:
-                self._process.stop(STANDSTILL_S)
-            except TimeoutError as error:
-                raise NoAnswer(str(error)) from error
-
     def time_calls(self, calls: int, slot: int, timeout_s: float) -> int:
         """Nanoseconds on the monotonic clock from "go" to the end of our own copy of one slot of ``made``, of which
         the child is not told; ``stopped`` returns that copy.
@@ -143,7 +129,6 @@ class Child:
             deadline = Deadline.after(timeout_s)
             began_ns = time.monotonic_ns()
             channel.send(go, deadline)
-            self._process.go_on()
             # A processor that sleeps while a device works takes long to wake, and never equally long.
             frame = channel.receive(deadline, awake=bool(made.handle) and _HAS_PROCESSORS)
             made.stop(slot)

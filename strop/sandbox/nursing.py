@@ -25,6 +25,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NoReturn
 
+from strop.sandbox.kernel import take_name
 from strop.sandbox.launcher import keep
 from strop.sandbox.nursery import COMPILERS, NO_TOKEN
 from strop.sandbox.processes import MARK
@@ -74,6 +75,7 @@ def _serve(line: socket.socket, worker: ModuleType, descriptors: list[int]) -> N
 
 def _be_keeper(worker: ModuleType, descriptors: list[int]) -> NoReturn:
     os.setsid()
+    take_name("strop-keeper")
     with os.fdopen(descriptors[0], "rb") as told:
         plan = json.loads(told.read())
     _renumber(descriptors[1:], plan["lent_as"])
@@ -84,6 +86,7 @@ def _be_keeper(worker: ModuleType, descriptors: list[int]) -> NoReturn:
     def become(plan: Mapping[str, Any]) -> None:
         _take_on(plan["environment"])
         sys.argv = [WORKER, *plan["command"][ARGUMENTS:]]
+        take_name(f"strop-{sys.argv[-1].partition('=')[2]}")
         if worker.main():
             os._exit(0)
 
