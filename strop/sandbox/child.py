@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ from strop.sandbox.arena import Arena, ArenaSpoiled
 from strop.sandbox.channel import ChildEnded, Deadline, NoAnswer
 from strop.sandbox.device_memory import is_on_device
 from strop.sandbox.process import Process
+from strop.sandbox.status import KEEPER_LOST
 from strop.wire import messages as say
 from strop.wire.codec import CodecError, decode, encode
 from strop.wire.frames import GO, Frame, FrameError, FrameKind, pack
@@ -29,6 +31,8 @@ MAP_TIMEOUT_S = 120.0
 ENOUGH_PROCESSORS = 4
 _HAS_PROCESSORS = len(os.sched_getaffinity(0)) >= ENOUGH_PROCESSORS
 LAST_WORDS_S = 2.0
+_FROM_OUTSIDE = (("signal", str(int(signal.SIGKILL))), ("lost", KEEPER_LOST))
+"""Ends that code of a trusted child does not bring about itself."""
 DETAIL_CHARS = 1000
 TAIL_CHARS = 8000
 
@@ -230,6 +234,8 @@ class Child:
             "lost": CrashKind.SIGNAL,
             "refused": CrashKind.INFRASTRUCTURE,
         }[status.end]
+        if not self.role.is_judged and (status.end, status.value) in _FROM_OUTSIDE:
+            kind = CrashKind.INFRASTRUCTURE
         return self._end(stage, kind, f"{status.sentence()} before it answered {what}")
 
     def _end(self, stage: Stage, kind: CrashKind, detail: str) -> ChildFault:
