@@ -57,8 +57,8 @@ class Forked:
 
 class Nursery:
     """Starts its process when it is first needed, or asked to `start`. ``environment`` gives that of the process, whose
-    files go below the folder it is told. With ``compilers`` it imports the compiler's modules as well, while it is not
-    asked for anything.
+    files go below the folder it is told. With ``compilers`` it imports what it can of the compiler as well, while it is
+    not asked for anything.
     """
 
     def __init__(self, environment: Environment, *, compilers: bool) -> None:

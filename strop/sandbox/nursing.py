@@ -31,6 +31,8 @@ from strop.sandbox.nursery import COMPILERS, NO_TOKEN
 from strop.sandbox.processes import MARK
 
 WORKER = "strop.worker.__main__"
+HEEDLESS = "torch._dynamo"
+"""The largest part of the compiler; the rest keeps where temporary files lay when it was imported."""
 MOST_DESCRIPTORS = 32
 ARGUMENTS = 3
 """Of a worker's command: behind the interpreter, -m and the module's name."""
@@ -46,31 +48,39 @@ def main() -> None:
     line = socket.socket(fileno=int(sys.argv[1]))
     line.set_inheritable(False)
     worker = importlib.import_module(WORKER)
+    descriptors = _nursed(line)
+    if not descriptors:
+        # Who started it is gone, and nobody else takes its folder away.
+        shutil.rmtree(Path.cwd(), ignore_errors=True)
+        return
+    line.detach()
+    _be_keeper(worker, descriptors)
+
+
+def _nursed(line: socket.socket) -> list[int]:
+    """Fork for each that asks. In what was forked: the descriptors that came with the question; in the nursery itself
+    nothing, once nobody can ask any more.
+    """
     asked = select.poll()
     asked.register(line, select.POLLIN)
-    ahead = worker.compilers_modules() if COMPILERS in sys.argv else []
-    while True:
-        while ahead and not asked.poll(0):
-            importlib.import_module(ahead.pop(0))
-        message, descriptors, *_ = socket.recv_fds(line, 16, MOST_DESCRIPTORS)
-        if not message:
-            # Who started it is gone, and nobody else takes its folder away.
-            shutil.rmtree(Path.cwd(), ignore_errors=True)
-            return
-        _serve(line, worker, descriptors)
-
-
-def _serve(line: socket.socket, worker: ModuleType, descriptors: list[int]) -> None:
-    gc.freeze()
-    pid = os.fork()
-    if pid == 0:
-        line.detach()
-        _be_keeper(worker, descriptors)
-    for descriptor in descriptors:
-        os.close(descriptor)
-    handle = os.pidfd_open(pid)
-    socket.send_fds(line, [str(pid).encode()], [handle])
-    os.close(handle)
+    ahead = [HEEDLESS] if COMPILERS in sys.argv else []
+    with contextlib.suppress(ConnectionError):
+        while True:
+            while ahead and not asked.poll(0):
+                importlib.import_module(ahead.pop(0))
+            message, descriptors, *_ = socket.recv_fds(line, 16, MOST_DESCRIPTORS)
+            if not message:
+                break
+            gc.freeze()
+            pid = os.fork()
+            if pid == 0:
+                return descriptors
+            for descriptor in descriptors:
+                os.close(descriptor)
+            handle = os.pidfd_open(pid)
+            socket.send_fds(line, [str(pid).encode()], [handle])
+            os.close(handle)
+    return []
 
 
 def _be_keeper(worker: ModuleType, descriptors: list[int]) -> NoReturn:
