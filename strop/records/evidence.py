@@ -206,4 +206,17 @@ class TimingEvidence(Record):
     evidence: Literal["timing"] = "timing"
 
 
-Evidence = PolicyEvidence | BuildEvidence | CrashEvidence | InterfaceEvidence | ValuesEvidence | TimingEvidence
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChainEvidence(Record):
+    """A comparison beside its chained rounds, and the errors of the calls that were judged in these; without either
+    where calls could not be chained.
+    """
+
+    comparison: Comparison
+    links: tuple[ValuesEvidence, ...] = ()
+    evidence: Literal["chain"] = "chain"
+
+
+Evidence = (
+    PolicyEvidence | BuildEvidence | CrashEvidence | InterfaceEvidence | ValuesEvidence | ChainEvidence | TimingEvidence
+)
