@@ -62,9 +62,9 @@ class Chained(Record):
     """What chained rounds say, in which each call's inputs follow from the results of the call before it. ``speedup``
     is what it would be if a call saved what it saves there, ``low`` and ``high`` its 95 % interval.
 
-    The rest are shares of the baseline's call: ``lost_ratio`` of the saving that does not show there,
-    ``least_lost_ratio`` what noise leaves of that, ``shift_ratio`` by how much chaining may change a call itself,
-    ``glue_ratio`` what the making of its inputs takes.
+    The rest are shares of the baseline's call: ``shift_ratio`` what being chained adds to it itself, ``glue_ratio``
+    what the making of its inputs takes, ``lost_ratio`` what the candidate saves otherwise and not there, and
+    ``least_lost_ratio`` what is left of that after the shift and noise: above 0 a saving was lost.
     """
 
     speedup: float

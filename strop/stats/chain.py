@@ -15,8 +15,8 @@ from strop.stats.compare import INTERVAL
 from strop.stats.rounds import call_ns, raw_ns
 from strop.stats.student import student_quantile
 
-FALSE_ALARM_RATE = 1e-4
-"""So rarely may noise alone make it look as if a saving were lost."""
+FALSE_ALARM_RATE = 2e-3
+"""The level of each of the two tests that a saving has to fail before it counts as lost; both fail far less often."""
 LEAST_LEFT = 1e-3
 """Of the baseline's call at least so much is taken to be left, or no number would hold the speedup."""
 
@@ -30,7 +30,8 @@ def agreement(batched: Sequence[Block], chained: Sequence[Block]) -> Chained:
     and drops out, however much it is. All figures are shares of the baseline's published call of the same pair, so that
     a machine that is slower for a while is slower on both sides of the comparison. By how much a call becomes another
     one only because it is chained (its inputs are warm, its own data less so) the baseline shows, whose chained time
-    less the null worker's is held against its published time. Student's distribution over pairs gives all intervals.
+    less the null worker's is held against its published time. A saving counts as lost where more is lost than that, in
+    whichever direction it goes. Student's distribution over pairs gives all intervals.
 
     Raises:
         ValueError: there are fewer than two pairs.
@@ -38,15 +39,15 @@ def agreement(batched: Sequence[Block], chained: Sequence[Block]) -> Chained:
     beside = _by_pair(batched), _by_pair(chained)
     rows = [_figures(beside[0][pair], theirs) for pair, theirs in beside[1].items()]
     left, lost, shift, glue = np.array(rows).T
-    sure = 1 - FALSE_ALARM_RATE
+    sure_lost = (float(beyond.mean()) - _reach(beyond, 1 - FALSE_ALARM_RATE) for beyond in (lost - shift, lost + shift))
     reach = _reach(left, (1 + INTERVAL) / 2)
     return Chained(
         speedup=_over(float(left.mean())),
         low=_over(float(left.mean()) + reach),
         high=_over(float(left.mean()) - reach),
         lost_ratio=float(lost.mean()),
-        least_lost_ratio=float(lost.mean()) - _reach(lost, sure),
-        shift_ratio=abs(float(shift.mean())) + _reach(shift, sure),
+        least_lost_ratio=min(sure_lost),
+        shift_ratio=float(shift.mean()),
         glue_ratio=float(glue.mean()),
         pairs=len(rows),
     )
@@ -77,8 +78,8 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def _reach(values: _Figures, probability: float) -> float:
-    error = float(values.std(ddof=1)) / math.sqrt(len(values))
-    return student_quantile(probability, len(values) - 1) * error
+    quantile = student_quantile(probability, len(values) - 1)
+    return quantile * float(values.std(ddof=1)) / math.sqrt(len(values))
 
 
 def _over(left: float) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import random
 from collections.abc import Sequence
@@ -44,7 +43,7 @@ def choose_blend(leaf: Leaf, one: int, other: int, chance: random.Random) -> Ble
     """A blend of two draws of a leaf, by chance."""
     together = rolled_together(leaf)
     places = max(1, math.prod(sizes(leaf.tensor)) // max(1, together))
-    first, second, cut = (chance.randrange(places) * together for _ in range(3))
+    first, second, cut = (int(chance.random() * places) * together for _ in range(3))
     return Blend(one=one, other=other, rolls=(first, second), share=chance.uniform(*_SHARES), cut=cut)
 
 
@@ -86,20 +85,24 @@ def _kind(leaf: Leaf) -> DomainKind | None:
 def _mixed(one: torch.Tensor, other: torch.Tensor, blend: Blend) -> torch.Tensor:
     """Shares of one, rolled, and the rest of the other; in parts, because large inputs leave no room for more."""
     first, second = one.reshape(-1), other.reshape(-1)
-    mixed = torch.empty_like(first)
-    for start, stop in itertools.pairwise(sorted({*range(0, len(mixed), PART), blend.cut, len(mixed)})):
-        here = _rolled_part(first, blend.rolls[0], start, stop)
-        there = _rolled_part(second, blend.rolls[1], start, stop)
-        share = blend.share if start < blend.cut else 1 - blend.share
-        part = torch.sub(here, there, out=mixed[start:stop]).mul_(share).add_(there)
+    count, mixed = first.numel(), torch.empty_like(first)
+    for start in range(0, count, PART):
+        stop = min(start + PART, count)
+        here = _rolled_part(first, count, blend.rolls[0], start, stop)
+        there = _rolled_part(second, count, blend.rolls[1], start, stop)
+        part = torch.sub(here, there, out=mixed[start:stop])
+        cut = max(0, blend.cut - start)
+        part[:cut].mul_(blend.share)
+        part[cut:].mul_(1 - blend.share)
+        part.add_(there)
         if not part.is_complex():
             # Rounding must not carry a value out of its domain, such as a probability above 1.
-            part.clamp_(min=torch.minimum(here, there)).clamp_(max=torch.maximum(here, there))
+            part.clamp_(min=torch.minimum(here, there), max=torch.maximum(here, there))
     return mixed.reshape(one.shape)
 
 
-def _rolled_part(flat: torch.Tensor, by: int, start: int, stop: int) -> torch.Tensor:
-    """The part from ``start`` to ``stop`` of what ``flat.roll(by)`` would be."""
-    begin, count = (start - by) % len(flat), stop - start
-    whole = flat[begin : begin + count]
-    return whole if len(whole) == count else torch.cat((whole, flat[: count - len(whole)]))
+def _rolled_part(flat: torch.Tensor, count: int, by: int, start: int, stop: int) -> torch.Tensor:
+    """The part from ``start`` to ``stop`` of what ``flat.roll(by)`` would be; it has ``count`` elements."""
+    begin = (start - by) % count
+    end = begin + stop - start
+    return flat[begin:end] if end <= count else torch.cat((flat[begin:], flat[: end - count]))
