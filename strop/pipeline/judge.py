@@ -35,7 +35,9 @@ class Floor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Depth:
-    """How much is spent on one candidate. Without ``looks`` the clock is left out; ``chained`` adds its check."""
+    """How much is spent on one candidate. Without ``looks`` the clock is left out; ``chained`` adds its check,
+    which takes five pairs in the last process.
+    """
 
     plan: Callable[[Description], Plan]
     processes: int
