@@ -52,8 +52,8 @@ def agreement(batched: Sequence[Block], chained: Sequence[Block]) -> Chained:
     outside = _misses(count, (1 - INTERVAL) / 2)
     return Chained(
         speedup=_over(float(np.median(left))),
-        low=_over(inside[-1 - outside]),
-        high=_over(inside[outside]),
+        low=_over(float(inside[-1 - outside])),
+        high=_over(float(inside[outside])),
         lost_ratio=float(np.median(lost)),
         least_lost_ratio=float(wanted[_misses(count, FALSE_ALARM_RATE)]),
         shift_ratio=float(np.median(shift)),

@@ -8,8 +8,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
-import numpy as np
-from numpy.typing import NDArray
+import torch
 
 from strop.records.workload import Leaf
 from strop.wire.blends import blended, choose_blend
@@ -20,8 +19,7 @@ WIDTH = 1024
 """Words that are added up at once, each with a secret weight; the sums are words again, one level up."""
 _WORD_BYTES = 8
 _ALL = (1 << 64) - 1
-
-_Words = NDArray[np.uint64]
+_HALF = (1 << 32) - 1
 
 
 class Chain:
@@ -35,9 +33,10 @@ class Chain:
         self._key = key
         self._leaves = leaves
         self._draws = draws
+        chance = torch.Generator().manual_seed(key)
+        drawn = torch.randint(-(1 << 63), (1 << 63) - 1, (LEVELS, WIDTH), generator=chance)
         # Odd, so that no bit of a word is without effect.
-        drawn = np.random.default_rng(key).integers(1 << 64, size=(LEVELS, WIDTH), dtype=np.uint64)
-        self._weights = drawn | np.uint64(1)
+        self._weights = drawn | 1
 
     def inputs(self, index: int, before: Tensors) -> Tensors:
         """What call ``index`` is given, when the call before it left ``before``: nothing, for the first one."""
@@ -49,22 +48,23 @@ class Chain:
     def _seed(self, index: int, before: Tensors) -> int:
         seed = _stirred(self._key + index)
         for path in sorted(before):
-            raw = bits(before[path]).numpy().view(np.uint8)
-            whole = len(raw) // _WORD_BYTES * _WORD_BYTES
-            seed = _stirred(seed ^ self._summed(raw[:whole].view(np.uint64)))
-            seed = _stirred(seed ^ int.from_bytes(raw[whole:].tobytes(), "little"))
+            raw = bits(before[path]).view(torch.uint8)
+            whole = raw.numel() // _WORD_BYTES * _WORD_BYTES
+            seed = _stirred(seed ^ self._summed(raw[:whole].view(torch.int64)))
+            seed = _stirred(seed ^ int.from_bytes(bytes(raw[whole:].tolist()), "little"))
         return seed
 
-    def _summed(self, words: _Words) -> int:
+    def _summed(self, words: torch.Tensor) -> int:
         """One word of many, by sums that wrap around."""
         for weights in self._weights:
             # The highest bits of two words would cancel: an odd weight leaves them where they are.
-            words = words ^ (words >> np.uint64(32))
-            rows, rest = divmod(len(words), WIDTH)
-            last = words[rows * WIDTH :] @ weights[:rest]
+            words = words ^ ((words >> 32) & _HALF)
+            rows, rest = divmod(words.numel(), WIDTH)
+            last = torch.dot(words[rows * WIDTH :], weights[:rest])
             if not rows:
-                return int(last)
-            words = np.append(words[: rows * WIDTH].reshape(rows, WIDTH) @ weights, last)
+                return int(last) & _ALL
+            sums = torch.mv(words[: rows * WIDTH].view(rows, WIDTH), weights)
+            words = torch.cat((sums, last.reshape(1)))
         raise OverflowError("results of so many bytes cannot be hashed")
 
 
