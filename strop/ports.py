@@ -80,14 +80,14 @@ class ChildPort(Protocol):
         """Give both arenas their final size and have the child map them."""
         ...
 
-    def time_calls(self, calls: int, slot: int, timeout_s: float) -> int:
-        """Nanoseconds from "go" to the end of our own copy of one slot of ``made``, which the child is not told:
-        ``calls`` calls, call i on slot i modulo the slots.
+    def time_calls(self, calls: int, slots: Sequence[int], timeout_s: float, key: int = 0) -> int:
+        """Nanoseconds from "go" to the end of our own copy of some slots of ``made``, which the child is not told:
+        ``calls`` calls, call i on slot i modulo the slots. With a ``key`` they are chained: see ``wire.chain``.
         """
         ...
 
-    def stopped(self) -> Tensors:
-        """What the last ``time_calls`` found in its slot as its clock stopped: what is graded. It is the caller's
+    def stopped(self) -> list[Tensors]:
+        """What the last ``time_calls`` found in its slots as its clock stopped: what is graded. It is the caller's
         own, and can be asked for once.
         """
         ...

@@ -16,6 +16,7 @@ from strop.records.evidence import (
     Stage,
     ValuesEvidence,
 )
+from strop.records.measurement import Comparison, Conditions, TimeDecision
 from strop.records.tensor import DType, TensorSpec
 from strop.records.workload import Leaf
 
@@ -61,6 +62,27 @@ def values(
 def crash(stage: Stage, kind: CrashKind, detail: str) -> CrashEvidence:
     """How a child ended."""
     return CrashEvidence(stage=stage, kind=kind, detail=detail)
+
+
+def comparison(candidate_ns: float, baseline_ns: float = 400_000.0) -> Comparison:
+    """A candidate that was shown to be faster."""
+    speedup = baseline_ns / candidate_ns
+    return Comparison(
+        baseline="default",
+        baseline_ns=baseline_ns,
+        candidate_ns=candidate_ns,
+        speedup=speedup,
+        low=0.97 * speedup,
+        high=1.03 * speedup,
+        raw_speedup=speedup,
+        decision=TimeDecision.FASTER,
+        pairs=24,
+        processes=3,
+        kernel_speedup=None,
+        peak_memory_ratio=None,
+        noise_ratio=0.01,
+        conditions=Conditions(machine="example", device="cpu", threads=1, contract="fp32", versions=()),
+    )
 
 
 def output(path: str = "output", shape: tuple[int, ...] = (8, 16), dtype: DType = DType.FLOAT32) -> Leaf:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from strop.checks._base import Check, Example, Rules
 from strop.checks._bound import nothing_of_that
+from strop.checks._examples import comparison
 from strop.records.evidence import Stage, TimingEvidence
-from strop.records.measurement import Comparison, Conditions, TimeDecision
 from strop.records.verdict import Failed, Finding, Passed
 
 SLACK = 0.9
@@ -13,24 +13,8 @@ _SURPRISING_SPEEDUP = 10.0
 
 
 def _example(candidate_ns: float, floor_ns: float, baseline_ns: float = 400_000.0) -> TimingEvidence:
-    speedup = baseline_ns / candidate_ns
-    comparison = Comparison(
-        baseline="default",
-        baseline_ns=baseline_ns,
-        candidate_ns=candidate_ns,
-        speedup=speedup,
-        low=0.97 * speedup,
-        high=1.03 * speedup,
-        raw_speedup=speedup,
-        decision=TimeDecision.FASTER,
-        pairs=24,
-        processes=3,
-        kernel_speedup=None,
-        peak_memory_ratio=None,
-        noise_ratio=0.01,
-        conditions=Conditions(machine="example", device="cpu", threads=1, contract="fp32", versions=()),
-    )
-    return TimingEvidence(comparison=comparison, minimal_bytes=8 << 20, product_flop=0, floor_ns=floor_ns)
+    found = comparison(candidate_ns, baseline_ns)
+    return TimingEvidence(comparison=found, minimal_bytes=8 << 20, product_flop=0, floor_ns=floor_ns)
 
 
 class ObeysPhysics(Check):

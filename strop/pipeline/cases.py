@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from strop.pipeline.claims import claimed_variants
-from strop.records.evidence import Case, Circumstance, Distribution
+from strop.records.evidence import FEW_CHANGED, Case, Circumstance, Distribution
 from strop.records.workload import Description, DomainKind, Variant
-from strop.wire.messages import FEW_CHANGED
 
 SEEDS = 5
 _MIXTURE = (

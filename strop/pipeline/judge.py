@@ -36,15 +36,18 @@ class Floor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Depth:
-    """How much is spent on one candidate. Without ``looks`` the clock is left out."""
+    """How much is spent on one candidate. Without ``looks`` the clock is left out; ``chained`` adds its check,
+    which takes five pairs in the last process.
+    """
 
     plan: Callable[[Description], Plan]
     processes: int
     looks: Looks | None
+    chained: bool = False
 
 
 SCREENING = Depth(plan=screening_plan, processes=1, looks=Looks((3, 5, 8)))
-CONFIRMATION = Depth(plan=full_plan, processes=3, looks=Looks((5,)))
+CONFIRMATION = Depth(plan=full_plan, processes=3, looks=Looks((5,)), chained=True)
 VERIFICATION = Depth(plan=full_plan, processes=0, looks=None)
 
 
@@ -82,18 +85,27 @@ def _judge_once(
         if cascade.passing:
             judge_variants(court, child, candidate, plan.variants, cascade)
         if depth.looks and cascade.passing:
-            comparison = _timed(court, lanes, conditions, floor, depth.looks, cascade)
+            comparison = _timed(court, lanes, conditions, floor, depth.looks, cascade, chained=depth.chained)
     verdict = cascade.verdict(candidate, court.wall.isolation)
     return Judgement(verdict=verdict, comparison=comparison), cascade.infrastructure
 
 
 def _timed(
-    court: Court, lanes: _Pairs, conditions: Conditions, floor: Floor, looks: Looks, cascade: Cascade
+    court: Court,
+    lanes: _Pairs,
+    conditions: Conditions,
+    floor: Floor,
+    looks: Looks,
+    cascade: Cascade,
+    *,
+    chained: bool,
 ) -> Comparison | None:
     """Time it, then judge what the clock saw."""
 
     try:
-        comparison, graded = compare(court, conditions, cascade.factor, lanes, processes=lanes.processes, looks=looks)
+        comparison, graded = compare(
+            court, conditions, cascade.factor, lanes, processes=lanes.processes, looks=looks, chained=chained
+        )
     except ChildFault as fault:
         cascade.hear(Stage.TIME, crash_at(Stage.TIME, fault))
         return None

@@ -7,44 +7,26 @@ from __future__ import annotations
 import random
 import statistics
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from strop.pipeline.blame import owned
+from strop.pipeline.chain import ChainedClock
 from strop.pipeline.court import Court
-from strop.pipeline.gold import Gold
+from strop.pipeline.lanes import ORDER, Lane, judged, lane
 from strop.pipeline.slots import Supply, most_slots, slots_for, supply
-from strop.pipeline.values import errors_as_needed
 from strop.ports import ChildPort
-from strop.records.evidence import Case, Distribution, Stage, ValuesEvidence
+from strop.records.evidence import ChainEvidence, ValuesEvidence
 from strop.records.measurement import BASELINE, CANDIDATE, Block, Comparison, Conditions
 from strop.stats.compare import FALSE_FASTER_RATE, Effect, compare_blocks, estimate, pair_log_ratios
 from strop.stats.sequential import Plan, consider
 from strop.wire.messages import AskMemory, MemoryReply
 from strop.wire.tensors import Tensors
 
-ORDER = (BASELINE, CANDIDATE, CANDIDATE, BASELINE)
 GRADED_SHARE = 0.5
 """So likely is each pair to be judged by value. The lot is drawn when it was timed, whatever came before it: to feel
 that others were judged, or to count rounds, says nothing about the next.
 """
 FEW_SLOTS = 4
-TIME_CASE = Case(index=0, distribution=Distribution.OWN)
-
-
-@dataclass(slots=True, kw_only=True)
-class Lane:
-    """One child on the clock: its arenas hold ``slots`` calls, the parameters are delivered."""
-
-    child: ChildPort
-    slots: int
-
-    def block(self, contents: Sequence[Tensors], timeout_s: float, looked_at: int = 0) -> tuple[int, Tensors]:
-        """Time one round on these contents; nanoseconds, and what lies in the slot ``looked_at`` as the clock stops."""
-        for index, arrays in enumerate(contents):
-            self.child.given.write(index, arrays)
-        self.child.made.poison(range(self.slots))
-        with owned(self.child):
-            return self.child.time_calls(self.slots, looked_at, timeout_s), self.child.stopped()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,8 +48,12 @@ class Clock:
     blocks: list[Block] = field(default_factory=list[Block])
     graded: list[ValuesEvidence] = field(default_factory=list[ValuesEvidence])
 
-    def time_pairs(self, baseline: ChildPort, candidate: ChildPort, looks: Plan, process: int) -> float:
-        """Time pairs until a look says stop; returns the share of false "faster" that this look may spend."""
+    def time_pairs(
+        self, baseline: ChildPort, candidate: ChildPort, looks: Plan, process: int, chain: ChainedClock | None = None
+    ) -> float:
+        """Time pairs until a look says stop, each followed by one of the chain if there is one; returns the share of
+        false "faster" that this look may spend.
+        """
         court = self.court
         slots = slots_for(court.description, court.target, call_time_ns(court, baseline))
         lanes = {BASELINE: lane(court, baseline, slots), CANDIDATE: lane(court, candidate, slots)}
@@ -84,6 +70,8 @@ class Clock:
                 if is_last_chance or random.SystemRandom().random() < GRADED_SHARE:
                     for answer in answers:
                         self._grade(lanes[BASELINE], answer)
+                if chain is not None:
+                    chain.time_pair(lanes, null, source, pair, process, is_last=pair == pairs - 1)
             done = pairs
             if consider(looks, look, self._effect(process)).stop:
                 break
@@ -123,30 +111,12 @@ class Clock:
         """
         _, beside = baseline.block(answer.contents, self.court.timeouts.run_s, answer.slot)
         inputs = answer.contents[answer.slot]
-        gold = Gold(
-            case=TIME_CASE,
-            inputs=inputs,
-            expected=self.court.expect(inputs, 0),
-            baseline=beside,
-        )
-        outputs = {leaf.path for leaf in self.court.description.outputs}
-        found = errors_as_needed(self.court, gold, answer.got, self.factor)
-        leaves = tuple(leaf for leaf in found if leaf.path in outputs)
-        self.graded.append(ValuesEvidence(stage=Stage.TIME, case=TIME_CASE, leaves=leaves))
+        self.graded.append(judged(self.court, inputs, beside, answer.got, self.factor))
 
 
 def _secret(slots: int) -> int:
     """The call of a round that is looked at. All are equally likely: what is preferred could be worked on alone."""
     return random.SystemRandom().randrange(slots)
-
-
-def lane(court: Court, child: ChildPort, slots: int) -> Lane:
-    """Put a loaded child on the clock."""
-    with owned(child):
-        if child.made.layout.slots != slots:
-            court.map(child, slots)
-        court.deliver(child, 0)
-    return Lane(child=child, slots=slots)
 
 
 def call_time_ns(court: Court, child: ChildPort, rounds: int = 3) -> float:
@@ -166,19 +136,22 @@ def compare(
     *,
     processes: int,
     looks: Plan,
-) -> tuple[Comparison, tuple[ValuesEvidence, ...]]:
-    """Time ``processes`` pairs of children, each handed out by ``lanes``; one comparison over all of them.
+    chained: bool = False,
+) -> tuple[Comparison, tuple[ValuesEvidence | ChainEvidence, ...]]:
+    """Time ``processes`` pairs of children, each handed out by ``lanes``; one comparison over all of them. ``chained``:
+    with rounds of chained calls in the last pair.
 
     Up to ``factor`` times the baseline's error a result is right without asking the model of honest rounding.
     """
     clock = Clock(court=court, conditions=conditions, factor=factor)
+    chain = ChainedClock(court=court, factor=factor) if chained else None
     ratios: list[float] = []
     rate = FALSE_FASTER_RATE
     for process in range(processes):
         baseline, candidate = lanes(process)
         court.null  # noqa: B018 - loaded now, because nothing is while the clock runs
         with court.device(timed=True):
-            rate = clock.time_pairs(baseline, candidate, looks, process)
+            rate = clock.time_pairs(baseline, candidate, looks, process, chain if process == processes - 1 else None)
             memory = memory_ratio(court, baseline, candidate)
         ratios += [memory] if memory is not None else []
     comparison = compare_blocks(
@@ -188,7 +161,10 @@ def compare(
         false_faster_rate=rate if processes == 1 else FALSE_FASTER_RATE,
         peak_memory_ratio=statistics.median(ratios) if ratios else None,
     )
-    return comparison, tuple(clock.graded)
+    if chain is None:
+        return comparison, tuple(clock.graded)
+    comparison = replace(comparison, chained=chain.beside(clock.blocks))
+    return comparison, (*clock.graded, ChainEvidence(comparison=comparison, links=tuple(chain.links)))
 
 
 def memory_ratio(court: Court, baseline: ChildPort, candidate: ChildPort) -> float | None:

@@ -16,7 +16,8 @@ from strop.errors import WorkloadInconclusive
 from strop.pipeline.blame import trusted
 from strop.pipeline.court import Court, Wanted
 from strop.pipeline.gold import within_memory
-from strop.pipeline.measure import call_time_ns, lane
+from strop.pipeline.lanes import lane
+from strop.pipeline.measure import call_time_ns
 from strop.pipeline.slots import slots_for, supply
 from strop.pipeline.values import case_errors
 from strop.ports import ChildPort

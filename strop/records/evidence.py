@@ -57,6 +57,10 @@ class Circumstance(StrEnum):
     REPEATED = "repeated"
 
 
+FEW_CHANGED = 3
+"""The draw of parameters that a look at some places does not tell from the one before it."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case(Record):
     """One run: which draw of parameters, which distribution, which circumstance, which variant of the inputs (None: the
@@ -209,4 +213,17 @@ class TimingEvidence(Record):
     evidence: Literal["timing"] = "timing"
 
 
-Evidence = PolicyEvidence | BuildEvidence | CrashEvidence | InterfaceEvidence | ValuesEvidence | TimingEvidence
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChainEvidence(Record):
+    """A comparison beside its chained rounds, and the errors of the calls that were judged in these; without either
+    where calls could not be chained.
+    """
+
+    comparison: Comparison
+    links: tuple[ValuesEvidence, ...] = ()
+    evidence: Literal["chain"] = "chain"
+
+
+Evidence = (
+    PolicyEvidence | BuildEvidence | CrashEvidence | InterfaceEvidence | ValuesEvidence | ChainEvidence | TimingEvidence
+)

@@ -58,12 +58,33 @@ class TimeDecision(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Chained(Record):
+    """What chained rounds say, in which each call's inputs follow from the results of the call before it. ``speedup``
+    is what it would be if a call saved what it saves there, ``low`` and ``high`` its 95 % interval.
+
+    The rest are shares of the baseline's call: ``shift_ratio`` what being chained adds to it itself, ``glue_ratio``
+    what the making of its inputs takes, ``lost_ratio`` what the candidate saves otherwise and not there, and
+    ``least_lost_ratio`` what is left of that after the shift and noise: above 0 a saving was lost.
+    """
+
+    speedup: float
+    low: float
+    high: float
+    lost_ratio: float
+    least_lost_ratio: float
+    shift_ratio: float
+    glue_ratio: float
+    pairs: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison(Record):
     """Paired timing of a candidate against the baseline. ``speedup`` is the median ratio, ``low`` and ``high`` its 95
     % interval.
 
     ``raw_speedup`` is the ratio with nothing subtracted; ``kernel_speedup`` compares device or CPU-kernel time alone;
-    ``noise_ratio`` is the spread of the baseline against itself in the same samples.
+    ``noise_ratio`` is the spread of the baseline against itself in the same samples. ``chained`` is None where calls
+    were not chained.
     """
 
     baseline: str
@@ -81,3 +102,4 @@ class Comparison(Record):
     noise_ratio: float
     conditions: Conditions
     blocks: tuple[Block, ...] = ()
+    chained: Chained | None = None

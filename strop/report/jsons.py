@@ -54,6 +54,7 @@ def comparison_json(comparison: Comparison) -> Json:
         "low": comparison.low,
         "high": comparison.high,
         "raw_speedup": comparison.raw_speedup,
+        **_chained_json(comparison),
         "kernel_speedup": comparison.kernel_speedup,
         "peak_memory_ratio": comparison.peak_memory_ratio,
         "decision": str(comparison.decision),
@@ -61,6 +62,16 @@ def comparison_json(comparison: Comparison) -> Json:
         "processes": comparison.processes,
         "noise_ratio": comparison.noise_ratio,
         "conditions": plain(comparison.conditions),
+    }
+
+
+def _chained_json(comparison: Comparison) -> Json:
+    """What chained rounds say; nulls where there were none."""
+    chained = comparison.chained
+    return {
+        "chained_speedup": chained.speedup if chained else None,
+        "chained_low": chained.low if chained else None,
+        "chained_high": chained.high if chained else None,
     }
 
 
@@ -118,6 +129,7 @@ def kept_json(kept: Kept | None) -> Json | None:
         "speedup": comparison.speedup,
         "low": comparison.low,
         "high": comparison.high,
+        **_chained_json(comparison),
         "kernel_speedup": comparison.kernel_speedup,
         "error_ratio": kept.keep.verdict.error_ratio,
         "peak_memory_ratio": comparison.peak_memory_ratio,

@@ -40,6 +40,14 @@ def interval_text(comparison: Comparison) -> str:
     return f"{ratio_text(comparison.speedup)} (95 % interval {comparison.low:.3f} to {comparison.high:.3f})"
 
 
+def chained_text(comparison: Comparison) -> str:
+    """The speedup where each call's inputs followed from the results of the call before it, with its interval."""
+    chained = comparison.chained
+    if chained is None:
+        return "not measured"
+    return f"{ratio_text(chained.speedup)} (95 % interval {chained.low:.3f} to {chained.high:.3f})"
+
+
 def share_text(share: float) -> str:
     """A share of the whole in per cent."""
     return f"{100 * share:.1f} %"

@@ -16,6 +16,7 @@ from strop.records.verdict import Verdict
 from strop.records.workload import Mode, SourceKind, Workload
 from strop.report.phrases import (
     amount_text,
+    chained_text,
     interval_text,
     legality_text,
     plural,
@@ -160,6 +161,7 @@ def kept_facts(kept: Kept) -> list[tuple[str, str]]:
         ("proposed by", str(keep.candidate.origin)),
         ("legality", legality_text(keep)),
         ("speedup", interval_text(comparison)),
+        ("with calls chained", chained_text(comparison)),
         ("one call", f"{time_text(comparison.candidate_ns)} against {time_text(comparison.baseline_ns)}"),
         ("kernels alone", ratio_text(comparison.kernel_speedup)),
         ("peak memory", ratio_text(comparison.peak_memory_ratio)),

@@ -16,7 +16,16 @@ from strop.records.profile import KernelProfile, Profile
 from strop.records.result import RunResult
 from strop.records.target import Target
 from strop.records.verdict import Verdict
-from strop.report.phrases import amount_text, interval_text, plural, ratio_text, share_text, short, time_text
+from strop.report.phrases import (
+    amount_text,
+    chained_text,
+    interval_text,
+    plural,
+    ratio_text,
+    share_text,
+    short,
+    time_text,
+)
 from strop.report.sentences import (
     EDITS_MEASURED,
     EDITS_TITLE,
@@ -266,6 +275,7 @@ def _comparison_facts(comparison: Comparison) -> list[tuple[str, str]]:
         ("baseline", f"{baseline_text(comparison.baseline)}: {time_text(comparison.baseline_ns)}"),
         ("candidate", time_text(comparison.candidate_ns)),
         ("speedup", f"{interval_text(comparison)}, {comparison.decision}"),
+        ("with calls chained", chained_text(comparison)),
         ("kernels alone", ratio_text(comparison.kernel_speedup)),
         ("peak memory", ratio_text(comparison.peak_memory_ratio)),
         ("samples", f"{plural(comparison.pairs, 'pair')} in {plural(comparison.processes, 'process', 'processes')}"),

@@ -127,23 +127,25 @@ class Arena:
         """Return when everything that was written here can be seen by the child."""
         synchronise(self.bytes.device.type)
 
-    def prepare_stop(self) -> None:
-        """Take the memory for ``stop``, and touch every page of it: no clock shall pay for that."""
-        self._stopped_layout = replace(self.layout, fixed=(), fixed_bytes=0, slots=1)
+    def prepare_stop(self, count: int) -> None:
+        """Take the memory for the ``stop`` of so many slots and touch every page of it: no clock shall pay for it."""
+        self._stopped_layout = replace(self.layout, fixed=(), fixed_bytes=0, slots=count)
         wanted = self._stopped_layout.total_bytes
         if self._stopped.numel() != wanted or self._stopped.device != self.bytes.device:
             self._stopped = torch.empty(wanted, dtype=torch.uint8, device=self.bytes.device).fill_(1)
 
-    def stop(self, slot: int) -> None:
-        """Copy a slot as it is at this moment; ``stopped`` returns it. For use while a clock is running."""
-        start, size = self.layout.slot_start(slot), self.layout.slot_bytes
-        self._stopped[:size].copy_(self.bytes[start : start + size])
+    def stop(self, slots: Sequence[int]) -> None:
+        """Copy slots as they are at this moment; ``stopped`` returns them. For use while a clock is running."""
+        size = self.layout.slot_bytes
+        for place, slot in enumerate(slots):
+            start = self.layout.slot_start(slot)
+            self._stopped[place * size : (place + 1) * size].copy_(self.bytes[start : start + size])
         self.settle()
 
-    def stopped(self) -> Tensors:
-        """The slot's tensors as the last ``stop`` found them, which are the caller's from now on."""
+    def stopped(self) -> list[Tensors]:
+        """The slots' tensors as the last ``stop`` found them, which are the caller's from now on."""
         stopped, self._stopped = self._stopped, _NOTHING
-        return views(stopped, self._stopped_layout, 0)
+        return [views(stopped, self._stopped_layout, place) for place in range(self._stopped_layout.slots)]
 
     def close(self) -> None:
         """Let go of the file and of the memory on the device; the pages of the file live on while somebody still holds

@@ -6,7 +6,7 @@ import logging
 import os
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypeVar, cast
 
@@ -115,27 +115,27 @@ class Child:
         self.given.release_former()
         self.made.release_former()
 
-    def time_calls(self, calls: int, slot: int, timeout_s: float) -> int:
-        """Nanoseconds on the monotonic clock from "go" to the end of our own copy of one slot of ``made``, of which
-        the child is not told; ``stopped`` returns that copy.
+    def time_calls(self, calls: int, slots: Sequence[int], timeout_s: float, key: int = 0) -> int:
+        """Nanoseconds on the monotonic clock from "go" to the end of our own copy of some slots of ``made``, of which
+        the child is not told; ``stopped`` returns that copy. With a ``key``, of which it hears now, calls are chained.
 
         Raises:
             ChildFault: as for ``ask``.
         """
-        go = pack(Frame(FrameKind.GO, GO.pack(calls)))
+        go = pack(Frame(FrameKind.GO, GO.pack(calls, key)))
         channel, made = self._process.channel, self.made
         with (
             self._putting_down(self.stage or Stage.TIME, f"{calls} timed calls", timeout_s),
             self._process.watch.quiet.keep(),
         ):
-            made.prepare_stop()
+            made.prepare_stop(len(slots))
             self._settle()
             deadline = Deadline.after(timeout_s)
             began_ns = time.monotonic_ns()
             channel.send(go, deadline)
             # A processor that sleeps while a device works takes long to wake, and never equally long.
             frame = channel.receive(deadline, awake=bool(made.handle) and _HAS_PROCESSORS)
-            made.stop(slot)
+            made.stop(slots)
             ended_ns = time.monotonic_ns()
             if frame.kind is FrameKind.RECORD:
                 self._understood(say.Raised, frame.body, self.stage or Stage.TIME)
@@ -144,8 +144,8 @@ class Child:
         LOG.debug("%s did %d timed calls in %.1f ms", self.role, calls, (ended_ns - began_ns) / 1e6)
         return ended_ns - began_ns
 
-    def stopped(self) -> Tensors:
-        """What the last ``time_calls`` found in its slot as the clock stopped; it can be asked for once."""
+    def stopped(self) -> list[Tensors]:
+        """What the last ``time_calls`` found in its slots as the clock stopped; it can be asked for once."""
         return self.made.stopped()
 
     def log_tail(self) -> str:

@@ -9,12 +9,14 @@ from enum import IntEnum
 
 MAGIC = b"STRP"
 HEADER = struct.Struct("<4sBI")
-GO = struct.Struct("<I")
+GO = struct.Struct("<IQ")
 MAX_BODY_BYTES = 256 * 1024 * 1024
 
 
 class FrameKind(IntEnum):
-    """RECORD carries JSON of a request or reply; GO carries the number of calls; DONE carries nothing."""
+    """RECORD carries JSON of a request or reply; GO carries the number of calls and the key of their chain, which is 0
+    where there is none; DONE carries nothing.
+    """
 
     RECORD = 1
     GO = 2

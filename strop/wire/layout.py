@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from strop.records._base import Record
 from strop.records.tensor import TensorSpec
-from strop.records.workload import Leaf
+from strop.records.workload import Domain, Leaf
 
 ALIGNMENT_BYTES = 256
 GUARD_BYTES = 256
@@ -15,12 +15,15 @@ GUARD_BYTES = 256
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Span(Record):
-    """One tensor at ``offset_bytes`` from the start of its area; ``extent_bytes`` covers its strides."""
+    """One tensor at ``offset_bytes`` from the start of its area; ``extent_bytes`` covers its strides, ``domain``
+    is what the values of an input mean.
+    """
 
     path: str
     tensor: TensorSpec
     offset_bytes: int
     extent_bytes: int
+    domain: Domain | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +77,9 @@ def _place(leaves: Sequence[Leaf]) -> tuple[tuple[Span, ...], int]:
     spans, offset = [], GUARD_BYTES
     for leaf in leaves:
         extent = extent_bytes(leaf.tensor)
-        spans.append(Span(path=leaf.path, tensor=leaf.tensor, offset_bytes=offset, extent_bytes=extent))
+        spans.append(
+            Span(path=leaf.path, tensor=leaf.tensor, offset_bytes=offset, extent_bytes=extent, domain=leaf.domain)
+        )
         offset += _aligned(extent) + GUARD_BYTES
     return tuple(spans), _aligned(offset) if spans else 0
 

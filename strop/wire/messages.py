@@ -91,10 +91,6 @@ class Map(Record):
     ask: Literal["map"] = "map"
 
 
-FEW_CHANGED = 3
-"""The draw of parameters that a look at some places does not tell from the one before it."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DrawParameters(Record):
     """Write parameters and buffers into ``given``. ``draw`` 0 is the module's own initialisation, others re-draw;

@@ -91,8 +91,8 @@ def serve(pipe: Pipe, session: Session) -> None:
         except PipeClosed:
             return
         if frame.kind is FrameKind.GO:
-            (calls,) = GO.unpack(frame.body)
-            reply = play(session, calls)
+            calls, key = GO.unpack(frame.body)
+            reply = play(session, calls, key)
             if isinstance(reply, Done):
                 pipe.write_done()
                 awake_s = _awake_s(session.opened.workload.device)

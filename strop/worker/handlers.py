@@ -74,11 +74,11 @@ def handle(session: Session, request: RequestMessage) -> ReplyMessage:
     return contained(_stage(handler, request), lambda: _answer(session, handler, request), _owner(session))
 
 
-def play(session: Session, calls: int) -> ReplyMessage:
-    """Play one timed round; Done, or what was raised."""
+def play(session: Session, calls: int, key: int) -> ReplyMessage:
+    """Play one timed round, chained where there is a key; Done, or what was raised."""
 
     def work() -> ReplyMessage:
-        session.round.play(calls)
+        session.round.play(calls, key)
         synchronise(session.opened.workload.device)
         session.has_run = True
         return _DONE

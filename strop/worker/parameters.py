@@ -8,7 +8,7 @@ import math
 
 import torch
 
-from strop.wire.messages import FEW_CHANGED
+from strop.records.evidence import FEW_CHANGED
 from strop.worker.opened import Opened
 
 _SPREAD = 0.25

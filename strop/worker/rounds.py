@@ -10,6 +10,8 @@ from typing import Any
 import torch
 
 from strop.errors import BadCandidate
+from strop.records.workload import Leaf
+from strop.wire.chain import Chain
 from strop.worker.arenas import Arena
 from strop.worker.guard import foreign
 from strop.worker.leaves import Call, flatten_call, is_left_behind, tensors_in
@@ -36,25 +38,30 @@ class Round:
         self._inputs = [given.slot(slot) for slot in range(self._slots)]
         self._places = [outputs_of(made.slot(slot)) for slot in range(self._slots)]
         self._left = [left_of(made.slot(slot)) for slot in range(self._slots)]
+        self._leaves = [Leaf(path=span.path, tensor=span.tensor, domain=span.domain) for span in given.layout.slot]
         shape = opened.shape
         self._calls = [shape.build(inputs) for inputs in self._inputs] if shape.reusable else None
         mutated = mutated_inputs(made)
         self._mutated = [{path: inputs[path] for path in mutated} for inputs in self._inputs]
 
-    def play(self, calls: int) -> None:
+    def play(self, calls: int, key: int = 0) -> None:
         """Do ``calls`` calls, call i on slot i modulo the slots.
 
         Inputs that the workload itself changes are put back before a slot is used again; the copies are paid by every
-        side.
+        side. With a ``key`` no call's inputs are there before the call before it has left its results: they are made
+        of those and of what lies in the slots behind the last call's.
 
         Raises:
             Blamed: what is loaded raises.
         """
         runner, slots = self._runner, self._slots
         kept = self._keep() if calls > slots else None
+        chain = Chain(key, self._leaves, self._inputs[calls:]) if key else None
         with self._opened.calling(), foreign(runner.who, runner.doing):
             for index in range(calls):
                 slot = index % slots
+                if chain is not None:
+                    self._link(chain, slot)
                 if kept is not None and index >= slots:
                     for path, tensor in self._mutated[slot].items():
                         _copy(tensor, kept[slot][path])
@@ -65,6 +72,11 @@ class Round:
                         "harness puts results: return new tensors"
                     )
                 deposit_left(call, self._left[slot])
+
+    def _link(self, chain: Chain, slot: int) -> None:
+        before = {**self._places[slot - 1], **self._left[slot - 1]} if slot else {}
+        for path, made in chain.inputs(slot, before).items():
+            _copy(self._inputs[slot][path], made)
 
     def _call(self, slot: int) -> Call:
         return self._calls[slot] if self._calls is not None else self._opened.shape.build(self._inputs[slot])

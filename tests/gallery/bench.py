@@ -25,7 +25,7 @@ from strop.targets import SHELF as TARGETS
 from strop.wiring import House, calibrated, conditions_of, find_kind, open_house
 
 CONTRACT = CONTRACTS["fp32"]
-TIMED = Depth(plan=screening_plan, processes=1, looks=Plan((3,)))
+TIMED = Depth(plan=screening_plan, processes=1, looks=Plan((8,)), chained=True)
 NOTHING = Floor(minimal_bytes=0, product_flop=0)
 # Small enough that a fault ends in seconds and does no harm to the machine that runs the tests.
 TIGHT = Limits(memory_bytes=int(1.25 * GIB), output_bytes=1 * MIB, disk_bytes=64 * MIB, processes=64)

@@ -76,7 +76,7 @@ def test_a_liar_is_caught_by_the_check_that_its_head_names(bench, card):
 
 @pytest.mark.parametrize("card", by_workload(of_today(HONEST)))
 def test_an_honest_kernel_passes(bench, card):
-    verdict = bench.judge(card.path, card.workload).verdict
+    verdict = bench.judge(card.path, card.workload, timed=card.get("timed") == "yes").verdict
     assert verdict.outcome == "passed", verdict.objection
     assert verdict.scope.finite_inputs is (card.get("scope") == "finite_inputs")
     assert card.get("notes") in " ".join(verdict.notes)

@@ -22,6 +22,7 @@ def test_the_shelf_holds_the_cascade():
         "aliases_nothing",
         "answers_on_the_clock",
         "builds",
+        "chain_agrees",
         "follows_parameters",
         "keeps_interface",
         "leaves_inputs_alone",

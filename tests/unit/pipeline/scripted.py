@@ -14,7 +14,7 @@ import torch
 from strop.errors import ChildFault
 from strop.records.contract import CONTRACTS
 from strop.records.event import Request
-from strop.records.evidence import Circumstance, CrashEvidence, CrashKind, Distribution, Stage
+from strop.records.evidence import FEW_CHANGED, Circumstance, CrashEvidence, CrashKind, Distribution, Stage
 from strop.records.graph import Capture, CapturedGraph, GraphNode, Region
 from strop.records.measurement import Conditions
 from strop.records.opportunity import Decline, Legality, Proposal
@@ -23,10 +23,13 @@ from strop.records.target import Ceilings, MemoryLevel, Target
 from strop.records.tensor import DType, TensorSpec
 from strop.records.workload import Description, Domain, DomainKind, Leaf, SourceKind, Workload, WorkloadSource
 from strop.wire import messages as m
+from strop.wire.chain import Chain
 from strop.wire.omission import Omitted
 from strop.wire.tensors import copied, views
 from tests.unit.wire.guards import guard_mask
 
+GLUE_NS = 2e5
+"""What the chain adds to a call."""
 CONDITIONS = Conditions(machine="m", device="cpu", threads=1, contract="fp32", versions=())
 TARGET = Target(
     name="scripted",
@@ -55,13 +58,15 @@ def crash(kind=CrashKind.RAISED, detail="it broke", stage=Stage.BUILD):
 
 @dataclass
 class Script:
-    """How one kind of child behaves. ``compute(x, w)`` is in the dtype it is given; ``call_ns`` feeds its clock;
+    """How one kind of child behaves. ``compute(x, w)`` is in the dtype it is given; ``call_ns`` feeds its clock, and
+    ``chained_ns`` if it is another while calls are chained;
     ``launch_ns(step)`` is how long an edited kernel takes alone beside its own ``own_ns``, or why it cannot be
     launched.
     """
 
     compute: Callable = lambda x, w: x * w
     call_ns: float = 1e6
+    chained_ns: float = 0.0
     faults: dict[type, Exception] = field(default_factory=dict)
     broken_times: int = 1 << 30
     clock_fault: Exception | None = None
@@ -130,14 +135,21 @@ class ScriptedChild:
         self.made.give(made)
         self.given.poison(range(given.slots))
 
-    def time_calls(self, calls, slot, timeout_s):
+    def time_calls(self, calls, slots, timeout_s, key=0):
         if self.script.clock_fault:
             raise self.script.clock_fault
+        inputs = self.wall.description.inputs
+        draws = [self.given.views(slot) for slot in range(calls, self.given.layout.slots)]
         for each in range(calls):
+            if key:
+                before = self.made.views(each - 1) if each else {}
+                outputs = {leaf.path: before[leaf.path] for leaf in self.wall.description.outputs if before}
+                self.given.write(each, Chain(key, inputs, draws).inputs(each, outputs))
             self._run(each)
-        self.seen = copied(self.made.views(slot))
+        self.seen = [copied(self.made.views(slot)) for slot in slots]
         jitter = 1 + 0.001 * self.random.gauss(0, 1)
-        return int(self.script.call_ns * calls * jitter)
+        call_ns = (self.script.chained_ns or self.script.call_ns) + GLUE_NS if key else self.script.call_ns
+        return int(call_ns * calls * jitter)
 
     def stopped(self):
         return self.seen
@@ -174,11 +186,11 @@ class ScriptedChild:
         return m.Loaded(notes=("built",))
 
     def _draw_parameters(self, request):
-        generator = torch.Generator().manual_seed(request.seed + min(request.draw, m.FEW_CHANGED - 1))
+        generator = torch.Generator().manual_seed(request.seed + min(request.draw, FEW_CHANGED - 1))
         fixed = self.given.views(None)
         for path, tensor in fixed.items():
             tensor.copy_(torch.randn(4, generator=generator) if path == "w" else torch.tensor(request.draw))
-        if "w" in fixed and request.draw == m.FEW_CHANGED:
+        if "w" in fixed and request.draw == FEW_CHANGED:
             fixed["w"][1] += 1
         self.w = fixed["w"].clone() if "w" in fixed else torch.ones(4)
         return m.Done()

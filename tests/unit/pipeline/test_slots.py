@@ -1,9 +1,9 @@
 """What timed rounds are fed with: how many calls, and contents that no call can know from another."""
 
+import random
 from dataclasses import replace
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 import torch
 
@@ -12,6 +12,7 @@ from strop.pipeline.slots import HOST_ARENA_BYTES, MAX_SLOTS, Supply, most_slots
 from strop.records.target import MemoryLevel
 from strop.records.tensor import HOST, DType, TensorSpec
 from strop.records.workload import Domain, DomainKind, Leaf
+from strop.wire import blends
 from strop.wire.tensors import bits, torch_dtype
 from tests.unit.pipeline.scripted import DESCRIPTION, TARGET, description
 
@@ -176,7 +177,7 @@ def test_tensors_that_do_not_lie_one_after_another_are_mixed_by_value():
 
 def test_one_draw_alone_is_mixed_with_itself():
     draws = [{"x": drawn(0)}]
-    source = Supply(draws, (leaf_of("x", DType.FLOAT32),), np.random.default_rng(0))
+    source = Supply(draws, (leaf_of("x", DType.FLOAT32),), random.Random(0))
     seen = {raw(contents["x"]) for contents in source.round(10)}
     assert len(seen) == 10 and raw(draws[0]["x"]) not in seen
 
@@ -191,7 +192,7 @@ def test_one_draw_of_distributions_is_never_the_same_twice():
 
 def test_what_adds_up_one_draw_alone_finds_another_sum_in_every_call():
     values = torch.rand(1 << 12, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    source = Supply([{"x": values}], (leaf_of("x", DType.FLOAT64, shape=(1 << 12,)),), np.random.default_rng(0))
+    source = Supply([{"x": values}], (leaf_of("x", DType.FLOAT64, shape=(1 << 12,)),), random.Random(0))
     sums = torch.stack([contents["x"].sum() for contents in source.round(20)])
     apart = (sums[:, None] - sums).abs()[~torch.eye(20, dtype=torch.bool)]
     independent = (2 * len(values) / 12) ** 0.5
@@ -202,7 +203,7 @@ def test_parts_are_mixed_as_the_whole_is(monkeypatch):
     draws = [{"x": drawn(seed, shape=(97,))} for seed in range(2)]
     contents = Supply(draws, (leaf_of("x", DType.FLOAT32, shape=(97,)),)).round(9)
     whole = [raw(one["x"]) for one in contents]
-    monkeypatch.setattr(slots, "PART", 10)
+    monkeypatch.setattr(blends, "PART", 10)
     assert [raw(one["x"]) for one in contents] == whole
 
 

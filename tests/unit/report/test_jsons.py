@@ -41,6 +41,7 @@ KEPT_KEYS = {
     "kernel_speedup",
     "error_ratio",
     "peak_memory_ratio",
+    "chained_speedup",
 }
 VERDICT_KEYS = {
     "schema",
@@ -64,6 +65,9 @@ COMPARISON_KEYS = {
     "speedup",
     "low",
     "high",
+    "chained_speedup",
+    "chained_low",
+    "chained_high",
     "kernel_speedup",
     "peak_memory_ratio",
     "decision",

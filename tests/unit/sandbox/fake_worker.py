@@ -265,7 +265,7 @@ def main():
     while True:
         frame = read_frame(HERE["read"])
         if frame.kind is FrameKind.GO:
-            (calls,) = GO.unpack(frame.body)
+            calls, _ = GO.unpack(frame.body)
             for call in range(calls):
                 run(call % HERE["made_map"][1].slots)
             if HERE.get("deed") == "fail":

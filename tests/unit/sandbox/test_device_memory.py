@@ -139,14 +139,14 @@ def test_poison_and_guards_hold_there_too(driver, arena):
 def test_the_copy_of_the_clock_stays_what_it_was(driver, arena):
     for slot in (0, 1):
         there(driver, arena, slot)["x"].fill_(5.0 + slot)
-    arena.prepare_stop()
-    arena.stop(1)
-    first = arena.stopped()["x"]
+    arena.prepare_stop(1)
+    arena.stop([1])
+    first = arena.stopped()[0]["x"]
     there(driver, arena, 1)["x"].fill_(7.0)
     assert (first == 6.0).all()
-    arena.prepare_stop()
-    arena.stop(0)
-    assert (arena.stopped()["x"] == 5.0).all() and (first == 6.0).all(), "whoever asked has it for good"
+    arena.prepare_stop(1)
+    arena.stop([0])
+    assert (arena.stopped()[0]["x"] == 5.0).all() and (first == 6.0).all(), "whoever asked has it for good"
 
 
 def test_much_memory_that_a_smaller_layout_leaves_unused_is_given_back(driver, arena, monkeypatch):
@@ -176,12 +176,12 @@ def test_memory_that_cannot_be_exchanged_for_less_is_kept(driver, arena, monkeyp
 
 
 def test_the_copy_of_the_clock_grows_with_the_arena(driver, arena):
-    arena.prepare_stop()
+    arena.prepare_stop(1)
     arena.resize(layout_of(5))
     there(driver, arena, 4)["x"].fill_(5.0)
-    arena.prepare_stop()
-    arena.stop(4)
-    assert (arena.stopped()["x"] == 5.0).all()
+    arena.prepare_stop(1)
+    arena.stop([4])
+    assert (arena.stopped()[0]["x"] == 5.0).all()
 
 
 def test_growing_lends_new_memory_and_the_old_lives_until_the_child_has_let_go(driver, arena):
@@ -227,8 +227,8 @@ def test_memory_is_parted_with_only_when_its_work_is_done(driver, arena, monkeyp
     arena.resize(layout_of(5))
     assert seen[1:] == [("cpu", 1)]
     seen.clear()
-    arena.prepare_stop()
-    arena.stop(0)
+    arena.prepare_stop(1)
+    arena.stop([0])
     assert seen == [("cpu", 2)], "the clock stops when the copy is there"
 
 

@@ -96,7 +96,7 @@ def test_after_a_fault_every_call_repeats_it(child):
     first = fault(child, load("leave"))
     assert fault(child, say.Describe(), say.Done) == first
     with pytest.raises(ChildFault, match="exited with status 0"):
-        child.time_calls(1, 0, 1.0)
+        child.time_calls(1, [0], 1.0)
 
 
 def test_a_child_that_raised_can_be_asked_again(child):

@@ -150,8 +150,8 @@ class Child:
     def fails(self, request):
         return self.ask(request, Raised)
 
-    def go(self, calls):
-        frames.write_frame(self._to, frames.Frame(frames.FrameKind.GO, frames.GO.pack(calls)))
+    def go(self, calls, key=0):
+        frames.write_frame(self._to, frames.Frame(frames.FrameKind.GO, frames.GO.pack(calls, key)))
         return self.receive()
 
     def open(self, source, *, contract="fp32", **options):

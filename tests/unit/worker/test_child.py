@@ -13,6 +13,7 @@ from strop.records.graph import KernelKind
 from strop.records.ids import content_id
 from strop.records.recipe import Recipe, parse_recipe
 from strop.records.workload import Mode
+from strop.wire.chain import Chain
 from strop.wire.frames import FrameKind
 from strop.wire.messages import (
     Accept,
@@ -36,6 +37,7 @@ from strop.wire.messages import (
     Ran,
     Run,
 )
+from strop.wire.tensors import same_bits
 from tests.unit.worker.client import TARGET, Child, kept
 from tests.unit.worker.opening import FILES, opened
 
@@ -171,6 +173,26 @@ def test_timed_rounds_fill_every_slot(judged):
     # The cache that each call writes to was put back before its slot's next turn.
     assert worst({"out[0]": child.results(1)["out[0]"]}, {"out[0]": case.gold[1]["out[0]"]}) < 1e-5
     assert torch.isnan(child.results(0)["state:buffers:seen"])
+
+
+def test_chained_calls_are_given_what_follows_from_the_results_before_them(judged):
+    case = judged("mlp")
+    child = started(case, EAGER, slots=5)
+    child.ask(Deliver(), Delivered)
+    child.made.poison()
+    draws = [dict(case.inputs[slot]) for slot in range(2)]
+    for slot, draw in enumerate(draws):
+        child.fill(3 + slot, draw)
+    assert child.go(3, key=77) == (FrameKind.DONE, None)
+    chain, before = Chain(77, case.description.inputs, draws), {}
+    for slot in range(3):
+        wanted = chain.inputs(slot, before)
+        assert all(same_bits(child.given.views(slot)[path], wanted[path]) for path in wanted)
+        before = {"out": child.results(slot)["out"]}
+        assert torch.isfinite(before["out"]).all()
+    assert child.go(3)[0] is FrameKind.DONE
+    assert same_bits(child.results(2)["out"], before["out"]), "what was made is what was worked on"
+    assert torch.isnan(child.results(3)["out"]).all(), "draws are nobody's inputs"
 
 
 def test_the_null_worker_hands_back_one_result(judged):

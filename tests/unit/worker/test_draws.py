@@ -6,9 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from strop.errors import BadWorkload
-from strop.records.evidence import Distribution
+from strop.records.evidence import FEW_CHANGED, Distribution
 from strop.records.workload import DomainKind
-from strop.wire.messages import FEW_CHANGED
 from strop.worker.describe import describe
 from strop.worker.draws import draw_inputs
 from strop.worker.parameters import draw_parameters
