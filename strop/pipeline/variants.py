@@ -15,7 +15,7 @@ from strop.pipeline.verify import Cascade, answer, contained
 from strop.ports import ChildPort
 from strop.records.candidate import Candidate, RecipeForm
 from strop.records.evidence import Case, CrashEvidence, Distribution, Stage
-from strop.records.workload import Variant
+from strop.records.workload import Leaf, Variant
 
 _OWN = Case(index=0, distribution=Distribution.OWN)
 
@@ -31,21 +31,22 @@ def judge_variants(
             "The workload claims other shapes or layouts; a recipe is compiled for its own, so it is judged for these."
         )
         return
+    own = court.description.inputs
     with court.with_eager(), court.device():
         for variant in variants:
-            if not _at(court, child, variant, cascade):
+            if not _at(court, child, variant, own, cascade):
                 return
+        court.turn(None)
         _judge(court, child, (_OWN,), "Back at its own shapes", cascade)
 
 
-def _at(court: Court, child: ChildPort, variant: Variant, cascade: Cascade) -> bool:
-    own = court.description.inputs
+def _at(court: Court, child: ChildPort, variant: Variant, own: Sequence[Leaf], cascade: Cascade) -> bool:
     try:
-        with court.at(variant):
-            name = told(variant, own, court.description.inputs)
-            if not _judge(court, child, variant_cases(court.description, variant), f"With {name}", cascade):
-                return False
-            cascade.variants.append(name)
+        court.turn(variant)
+        name = told(variant, own, court.description.inputs)
+        if not _judge(court, child, variant_cases(court.description, variant), f"With {name}", cascade):
+            return False
+        cascade.variants.append(name)
     except BadWorkload as error:
         cascade.notes.append(f"Left out, for the workload itself does not answer with {told(variant, own)}: {error}")
     return True

@@ -1,5 +1,6 @@
 """Other shapes and layouts: what a claim leads to, and what a candidate has to do there."""
 
+from contextlib import ExitStack
 from dataclasses import replace
 
 import pytest
@@ -8,11 +9,13 @@ import torch
 from strop.pipeline.cases import full_plan, screening_plan, variant_cases
 from strop.pipeline.claims import GROWN_BYTES, boundary_sizes, claimed_variants, told
 from strop.pipeline.judge import CONFIRMATION, VERIFICATION, judge
+from strop.records.candidate import CompiledForm
 from strop.records.evidence import CrashKind, Distribution
 from strop.records.tensor import DType, Symbol, TensorSpec
 from strop.records.verdict import Inconclusive, Scope
 from strop.records.workload import Domain, DomainKind, Leaf, Variant
 from strop.wire import messages as m
+from strop.wire.messages import ChildRole
 from tests.unit.pipeline.scripted import CONDITIONS, Script, ScriptedWall, X, crash, description
 from tests.unit.pipeline.test_line import FLOOR, RECIPE, RULES, SOURCE, court, failed_check, run
 
@@ -218,10 +221,30 @@ def test_beside_a_compiled_baseline_eager_answers_and_goes():
         trusted.change_baseline("default")
         judgement = judge(trusted, SOURCE, RULES, CONDITIONS, FLOOR, CONFIRMATION)
         closed = sum(child.closed for child in wall.children)
-        with pytest.raises(RuntimeError, match="eager at hand"), trusted.at(Variant(sample=1)):
-            pass
+        with pytest.raises(RuntimeError, match="eager at hand"):
+            trusted.turn(Variant(sample=1))
     assert judgement.verdict.scope.variants == NAMES and judgement.comparison is not None
     assert closed >= 1
+
+
+def test_who_is_loaded_meanwhile_is_lent_what_its_own_inputs_take():
+    wall = ScriptedWall(CLAIM)
+    with court(wall) as trusted, ExitStack() as stack, trusted.with_eager():
+        trusted.turn(claimed_variants(CLAIM)[0])
+        child = trusted.loaded(stack, ChildRole.BASELINE, CompiledForm(mode="default"))
+        assert child.given.views(0)["x"].shape == (64, 4)
+
+
+def test_nobody_is_asked_to_turn_back_after_an_interrupt():
+    def interrupted(x, w):
+        if len(x) == 65:
+            raise KeyboardInterrupt
+        return x * w
+
+    wall = ScriptedWall(CLAIM, candidate=Script(compute=interrupted))
+    with pytest.raises(KeyboardInterrupt):
+        run(wall, SOURCE)
+    assert next(each for _, each in reversed(wall.asked) if isinstance(each, m.Vary)).variant is not None
 
 
 def test_the_answers_for_a_variant_are_remembered():
