@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from strop.errors import BadWorkload
+from strop.errors import BadWorkload, WorkloadInconclusive
 from strop.pipeline.cases import variant_cases
 from strop.pipeline.claims import told
 from strop.pipeline.court import Court
@@ -49,6 +49,8 @@ def _at(court: Court, child: ChildPort, variant: Variant, own: Sequence[Leaf], c
         cascade.variants.append(name)
     except BadWorkload as error:
         cascade.notes.append(f"Left out, for the workload itself does not answer with {told(variant, own)}: {error}")
+    except WorkloadInconclusive as error:
+        raise WorkloadInconclusive(f"With {told(variant, own)}, which the workload claims: {error}") from error
     return True
 
 

@@ -1,11 +1,13 @@
 """Other shapes and layouts: what a claim leads to, and what a candidate has to do there."""
 
+import secrets
 from contextlib import ExitStack
 from dataclasses import replace
 
 import pytest
 import torch
 
+from strop.errors import WorkloadInconclusive
 from strop.pipeline.cases import full_plan, screening_plan, variant_cases
 from strop.pipeline.claims import GROWN_BYTES, boundary_sizes, claimed_variants, told
 from strop.pipeline.judge import CONFIRMATION, VERIFICATION, judge
@@ -27,7 +29,7 @@ def leaf(*shape, path="x", stride=None, **changes):
 
 
 CLAIM = description(claims=(leaf(ROWS, 4),))
-NAMES = ("x of 1 x 4", "x of 65 x 4", "x of 100 x 4", "x of 63 x 4")
+NAMES = ("x of 1 x 4", "x of 65 x 4", "x of 100 x 4", "x of 48 x 4")
 
 
 @pytest.fixture(autouse=True)
@@ -38,10 +40,10 @@ def the_secret_size_is_in_the_middle(monkeypatch):
 @pytest.mark.parametrize(
     ("low", "high", "own", "growth", "sizes"),
     [
-        (1, None, 64, 4.0, (1, 65, 256, 161)),
-        (1, 64, 64, 4.0, (1, 41, 63, 33)),
-        (1, 96, 48, 4.0, (1, 49, 96, 61)),
-        (1, None, 100, 1.0, (1, 101, 65, 63)),
+        (1, None, 64, 4.0, (1, 65, 256, 176)),
+        (1, 64, 64, 4.0, (1, 48, 63, 33)),
+        (1, 96, 48, 4.0, (1, 49, 96, 16)),
+        (1, None, 100, 1.0, (1, 101, 68, 63)),
         (7, 9, 8, 4.0, (7, 9)),
         (1, 1, 1, 4.0, ()),
         (1, None, 1, 4.0, (2, 4, 3)),
@@ -63,8 +65,8 @@ def test_equal_names_are_equal_sizes_and_each_dimension_is_at_another_boundary()
     assert shapes_of(found) == [
         ((1, 17), (1,)),
         ((65, 32), (65,)),
-        ((100, 21), (100,)),
-        ((63, 1), (63,)),
+        ((100, 24), (100,)),
+        ((48, 1), (48,)),
     ]
 
 
@@ -72,6 +74,26 @@ def test_large_inputs_do_not_grow_much():
     rows = GROWN_BYTES // 16
     found = claimed_variants(description(inputs=(leaf(rows, 4),), claims=(leaf(replace(ROWS, high=None), 4),)))
     assert max(shape[0][0] for shape in shapes_of(found)) == rows + 1
+
+
+def test_a_size_that_is_meant_twice_grows_half_as_far():
+    square = description(inputs=(leaf(64, 64),), claims=(leaf(replace(ROWS, high=None), replace(ROWS, high=None)),))
+    assert max(shape[0] for shape in shapes_of(claimed_variants(square))) == (128, 128)
+
+
+@pytest.mark.parametrize("own", [1, 6, 40, 48, 1000, 4096])
+def test_vectors_divide_the_secret_size_where_they_divide_the_own_one(own, monkeypatch):
+    monkeypatch.setattr("strop.pipeline.claims.randbelow", secrets.randbelow)
+    vector = max(each for each in (1, 2, 4, 8, 16) if own % each == 0)
+    for _ in range(20):
+        secret = boundary_sizes(Symbol(name="n", low=1, high=None), own, 4.0)[-1]
+        assert secret != own and secret % vector == 0 and secret // vector % 2 == 1
+
+
+def test_where_a_trusted_child_ends_the_shape_is_named():
+    wall = ScriptedWall(CLAIM, eager=ends_at(65, CrashKind.MEMORY))
+    with pytest.raises(WorkloadInconclusive, match="With x of 65 x 4, which the workload claims: .* it broke"):
+        run(wall, SOURCE)
 
 
 def test_what_lay_transposed_still_does():
@@ -158,14 +180,14 @@ def ends_at(rows, kind=CrashKind.RAISED):
 
 
 def test_whoever_raises_there_does_not_survive():
-    found = run(ScriptedWall(CLAIM, candidate=ends_at(63)), SOURCE).verdict.objection
-    assert found.check == "survives" and found.because.startswith("With x of 63 x 4: It ended while other shapes")
+    found = run(ScriptedWall(CLAIM, candidate=ends_at(48)), SOURCE).verdict.objection
+    assert found.check == "survives" and found.because.startswith("With x of 48 x 4: It ended while other shapes")
     script = Script(faults={m.Vary: crash(CrashKind.SIGNAL)})
     assert failed_check(run(ScriptedWall(CLAIM, candidate=script), SOURCE)) == "survives"
 
 
 def test_a_fault_of_ours_there_is_nobodys():
-    found = run(ScriptedWall(CLAIM, candidate=ends_at(63, CrashKind.INFRASTRUCTURE)), SOURCE).verdict.objection
+    found = run(ScriptedWall(CLAIM, candidate=ends_at(48, CrashKind.INFRASTRUCTURE)), SOURCE).verdict.objection
     assert isinstance(found, Inconclusive) and found.check == "survives"
 
 
