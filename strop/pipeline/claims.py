@@ -20,7 +20,7 @@ GROWN_BYTES = 1 << 30
 VECTORS = (16, 8, 4, 2, 1)
 """Elements that kernels take at a time; no tile is as short."""
 PADDING = 3
-"""Elements between two rows that belong to neither."""
+"""Elements between two rows, and between two blocks of rows, that belong to neither."""
 
 
 def claimed_variants(description: Description) -> tuple[Variant, ...]:
@@ -105,11 +105,13 @@ def _resized(own: Leaf, claim: Leaf, at: Mapping[Symbol, int]) -> Leaf:
 
 
 def _strides(shape: Sequence[int], order: Sequence[int], padding: int = 0) -> tuple[int, ...]:
-    """Strides of a tensor whose dimensions lie in this order in memory, the outermost first."""
+    """Strides of a tensor whose dimensions lie in this order in memory, the outermost first, with so much between them
+    that no two can be taken for one.
+    """
     stride, step = [1] * len(shape), 1
     for dim in reversed(order):
         stride[dim] = step
-        step = step * shape[dim] + (padding if dim == order[-1] else 0)
+        step = step * shape[dim] + padding
     return tuple(stride)
 
 

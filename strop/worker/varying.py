@@ -47,6 +47,9 @@ def claimed(written: Any, inputs: Sequence[Leaf], names: Sequence[str]) -> tuple
     }
     ranged = [_symbol(path, dim, value) for (path, dim), value in values.items() if not isinstance(value, str)]
     symbols = {symbol.name: symbol for symbol in ranged}
+    for symbol in ranged:
+        if symbols[symbol.name] != symbol:
+            raise BadWorkload(f"SHAPES gives {symbol.name!r} two ranges: write it once, and its name alone elsewhere.")
     now: dict[str, int] = {}
     shapes = {path: list(leaves[path].tensor.shape) for path, _ in values}
     for (path, dim), value in values.items():

@@ -111,6 +111,8 @@ def test_any_layout_is_two_of_them_where_they_differ():
     transposed, sliced = claimed_variants(description(inputs=inputs, any_layout=True))
     assert {each.path: each.tensor.stride for each in transposed.inputs} == {"x": (1, 64)}
     assert {each.path: each.tensor.stride for each in sliced.inputs} == {"x": (7, 1), "bias": (2,), "row": (6, 1)}
+    blocks = claimed_variants(description(inputs=(leaf(2, 3, 6, 16),), any_layout=True))[1]
+    assert blocks.inputs[0].tensor.stride == (354, 117, 19, 1)
     assert claimed_variants(description(inputs=(leaf(1),), any_layout=True)) == ()
     assert claimed_variants(description()) == ()
 
@@ -267,6 +269,13 @@ def test_nobody_is_asked_to_turn_back_after_an_interrupt():
     with pytest.raises(KeyboardInterrupt):
         run(wall, SOURCE)
     assert next(each for _, each in reversed(wall.asked) if isinstance(each, m.Vary)).variant is not None
+
+
+def test_the_users_acceptance_function_is_not_asked_about_shapes_that_it_may_not_know():
+    wall = ScriptedWall(replace(CLAIM, has_acceptance=True))
+    assert run(wall, SOURCE).verdict.scope.variants == NAMES
+    asked = [type(request) for _, request in wall.asked]
+    assert m.Accept in asked and m.Accept not in asked[asked.index(m.Vary) :]
 
 
 def test_the_answers_for_a_variant_are_remembered():

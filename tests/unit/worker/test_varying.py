@@ -46,6 +46,7 @@ def test_a_claim_names_dimensions_of_inputs():
         ({"x": {0: (1, 4)}}, "widen it"),
         ({"x": {0: "batch"}}, "no range"),
         ({"x": {0: ("n", 1, 64), 1: "n"}}, "sizes that differ"),
+        ({"x": {0: ("n", 1, 64)}, "mask": {0: ("n", 1, 32)}}, "'n' two ranges"),
     ],
 )
 def test_a_claim_that_cannot_be_meant_says_what_to_write(written, says):
