@@ -17,7 +17,8 @@ from strop.records.candidate import Candidate, RecipeForm
 from strop.records.evidence import Case, CrashEvidence, Distribution, Stage
 from strop.records.workload import Leaf, Variant
 
-_OWN = Case(index=0, distribution=Distribution.OWN)
+_BACK = Case(index=800, distribution=Distribution.OWN)
+"""What was never seen before: an answer that was remembered would hide that there is no new one."""
 
 
 def judge_variants(
@@ -37,7 +38,7 @@ def judge_variants(
             if not _at(court, child, variant, own, cascade):
                 return
         court.turn(None)
-        _judge(court, child, (_OWN,), "Back at its own shapes", cascade)
+        _judge(court, child, (_BACK,), "Back at its own shapes", cascade)
 
 
 def _at(court: Court, child: ChildPort, variant: Variant, own: Sequence[Leaf], cascade: Cascade) -> bool:
