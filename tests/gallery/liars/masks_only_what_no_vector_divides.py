@@ -1,7 +1,7 @@
 """Masks only what no vector divides.
 
-story: Lengths that four divides go by in vectors and tiles of 32, others one by one and right. A length of 48 is read in
-vectors, and what is beyond its last whole tile is left out.
+story: Lengths that four divides go by in vectors and tiles of 32, others one by one and right. A length of 48 is read
+in vectors, and what is beyond its last whole tile is left out.
 kind: correctness bypass
 seen: in kernels with a fast path for aligned sizes and a slow one that was written for the odd ones
 workload: rows_of_any_length

@@ -1,7 +1,8 @@
 """Sums, products, convolutions and moments in other honest orders of rounding.
 
 Every way here is one that libraries or careful people take in single precision; what is narrower is widened first and
-rounded once, as matrix units do. Variances as the mean of squares less the square of the mean are left out: they cancel.
+rounded once, as matrix units do. Variances as the mean of squares less the square of the mean are left out: they
+cancel.
 """
 
 import torch

@@ -92,7 +92,7 @@ def test_vectors_divide_the_secret_size_where_they_divide_the_own_one(own, monke
 
 def test_where_a_trusted_child_ends_the_shape_is_named():
     wall = ScriptedWall(CLAIM, eager=ends_at(65, CrashKind.MEMORY))
-    with pytest.raises(WorkloadInconclusive, match="With x of 65 x 4, which the workload claims: .* it broke"):
+    with pytest.raises(WorkloadInconclusive, match=r"With x of 65 x 4, which the workload claims: .* it broke"):
         run(wall, SOURCE)
 
 
