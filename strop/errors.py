@@ -67,6 +67,10 @@ class WorkloadInconclusive(StropError):
     exit_code: ClassVar[int] = 3
 
 
+class ChildLost(WorkloadInconclusive):
+    """A trusted process was killed from outside, or Strop itself failed in it; asked again, a fresh one may answer."""
+
+
 class InternalFault(StropError):
     """Strop itself is at fault; please report it with the file that the message names."""
 

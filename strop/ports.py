@@ -80,10 +80,6 @@ class ChildPort(Protocol):
         """Give both arenas their final size and have the child map them."""
         ...
 
-    def stand_still(self) -> None:
-        """Let nothing of the child run until it is asked or timed: on what is written meanwhile nobody works ahead."""
-        ...
-
     def time_calls(self, calls: int, slot: int, timeout_s: float) -> int:
         """Nanoseconds from "go" to the end of our own copy of one slot of ``made``, which the child is not told:
         ``calls`` calls, call i on slot i modulo the slots.

@@ -174,11 +174,13 @@ def compiler_version() -> str:
 
 @contextmanager
 def open_stations(
-    house: Home, workload: Workload, target: Target, request: Request
+    house: Home, workload: Workload, target: Target, request: Request, *, timed: bool = True
 ) -> Iterator[tuple[LocalStations, WallPort]]:
-    """The line on this machine, and the wall behind which it works; both are closed on leaving."""
+    """The line on this machine, and the wall behind which it works; both are closed on leaving. Where nothing will be
+    ``timed`` there is one baseline, and none follows it.
+    """
     conditions = conditions_of(target, request.contract.name)
-    wall = open_wall(house.settings, target, ahead=_children_ahead())
+    wall = open_wall(house.settings, target, ahead=_children_ahead(timed=timed))
     spare = len(os.sched_getaffinity(0)) >= MANY_PROCESSORS
     if spare:
         wall.prepare()
@@ -191,10 +193,10 @@ def open_stations(
         yield stations, wall
 
 
-def _children_ahead() -> dict[ChildRole, int]:
+def _children_ahead(*, timed: bool) -> dict[ChildRole, int]:
     """How many children are started before they are needed: on small machines that work would only get in the way."""
     if len(os.sched_getaffinity(0)) < MANY_PROCESSORS:
-        return {ChildRole.RECIPE: 1, ChildRole.BASELINE: 1}
+        return {ChildRole.RECIPE: 1, ChildRole.BASELINE: 1} if timed else {}
     return {ChildRole.RECIPE: 2, ChildRole.BASELINE: 3, ChildRole.REFERENCE: 1}
 
 

@@ -105,7 +105,7 @@ def rulings(
         WorkloadInconclusive: no baseline could be built.
     """
     request = asked.checked()
-    with open_stations(house, workload, target, request) as (stations, _):
+    with open_stations(house, workload, target, request, timed=timed) as (stations, _):
         say("loading the workload behind the wall")
         mode = stations.describe().description.mode
         say("checking that a wrong answer would be noticed")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import contextmanager
 
-from strop.errors import BadWorkload, ChildFault, WorkloadInconclusive
+from strop.errors import BadWorkload, ChildFault, ChildLost, WorkloadInconclusive
 from strop.ports import ChildPort
 from strop.records.evidence import CrashEvidence, CrashKind
 
@@ -27,7 +27,8 @@ def owned(child: ChildPort) -> Generator[None]:
     except ChildFault as fault:
         if child.role.is_judged:
             raise
-        raise WorkloadInconclusive(f"The {child.role} failed: {fault.evidence.detail}") from fault
+        error = ChildLost if fault.evidence.kind is CrashKind.INFRASTRUCTURE else WorkloadInconclusive
+        raise error(f"The {child.role} failed: {fault.evidence.detail}") from fault
 
 
 _WORKLOADS_ADVICE = {
@@ -35,6 +36,7 @@ _WORKLOADS_ADVICE = {
     CrashKind.TIMEOUT: "Make the workload smaller, or look for a loop that does not end.",
     CrashKind.DEVICE: "Run the workload with Python alone and mend the kernel that breaks off.",
     CrashKind.SIGNAL: "Run the workload with Python alone: if it dies there too, mend it; if not, please report it.",
+    CrashKind.INFRASTRUCTURE: "If it comes again, see who kills processes here; if nobody does, please report it.",
     CrashKind.OUTPUT: "Take the printing out of the workload.",
     CrashKind.DISK: "Have the workload write less to disk.",
     CrashKind.PROCESSES: "Have the workload start no processes of its own.",
@@ -47,4 +49,5 @@ def blame(what: str, evidence: CrashEvidence) -> BadWorkload | WorkloadInconclus
     if evidence.kind in (CrashKind.RAISED, CrashKind.EXITED):
         return BadWorkload(text)
     advice = _WORKLOADS_ADVICE.get(evidence.kind, "")
-    return WorkloadInconclusive(f"{text} {advice}".rstrip())
+    error = ChildLost if evidence.kind is CrashKind.INFRASTRUCTURE else WorkloadInconclusive
+    return error(f"{text} {advice}".rstrip())

@@ -9,6 +9,7 @@ from dataclasses import replace
 from strop.checks._base import Rules
 from strop.errors import BadCandidate, ChildFault, WorkloadInconclusive
 from strop.pipeline import survey
+from strop.pipeline.again import once_more
 from strop.pipeline.aim import aim, build_profile
 from strop.pipeline.blame import trusted
 from strop.pipeline.challenge import challenge
@@ -131,22 +132,26 @@ class LocalStations:
         if isinstance(what, Profiled):
             self._kernels = what.profile.kernels
 
+    @once_more
     def describe(self) -> Described:
         """Load the workload behind the wall."""
         return Described(description=self.court.description)
 
+    @once_more
     def admit(self) -> Admitted:
         """Whether verdicts on it mean anything. The baselines load meanwhile, where that disturbs nobody."""
         if self.spare and self.court.has_room_for(len(self.request.baselines)):
             self._contenders = survey.contenders(self.court, self.request.baselines)
         return survey.admit(self.court)
 
+    @once_more
     def capture(self) -> Captured:
         """Its graphs."""
         found = survey.capture(self.court)
         self._capture = found.capture
         return found
 
+    @once_more
     def baselines(self) -> BaselinesMeasured:
         """What has to be beaten."""
         contenders, self._contenders = self._contenders, None
@@ -164,6 +169,7 @@ class LocalStations:
         if self._court is not None and self._court.baseline_mode != mode:
             self._court.change_baseline(mode)
 
+    @once_more
     def profile(self, candidate: Candidate | None = None, *, counters: bool = False) -> Profiled:
         """Where the compiler's version spends its time, or a candidate in its place; with the device's own counters
         where they are wanted, which takes a process of its own and up to `strop.pipeline.counters.TIMEOUT_S` seconds.
@@ -184,6 +190,7 @@ class LocalStations:
             self._kernels = profile.kernels
         return Profiled(profile=profile, opportunities=aim(profile, self._captured()))
 
+    @once_more
     def call(self) -> Profile:
         """Where one call of the baseline spends its time, whether or not the workload can be captured."""
         with _blaming(None):
@@ -195,6 +202,7 @@ class LocalStations:
             request = AskProfile(calls=PROFILED_CALLS, target=self.target)
             return child.ask(request, ProfileReply, self.court.timeouts.build_s)
 
+    @once_more
     def liveness(self, limit_s: float, say: Callable[[str], None]) -> Liveness:
         """What could be left out of it without anybody noticing."""
         return liveness(self.court, limit_s, say)
@@ -210,6 +218,7 @@ class LocalStations:
             self._capture = survey.capture(self.court).capture
         return self._capture
 
+    @once_more
     def catalogue(self) -> CatalogueAsked:
         """What the transforms propose."""
         reply = self._proposals()
@@ -224,6 +233,7 @@ class LocalStations:
         self._costs = (reply.minimal_bytes, reply.product_flop)
         return reply
 
+    @once_more
     def judge(self, candidate: Candidate, *, fresh: bool) -> Judgement:
         """The referee and the clock on one candidate. ``fresh``: new secrets, new processes, every case, three pairs
         of processes.
@@ -245,10 +255,12 @@ class LocalStations:
         asked = self.request
         return Rules(contract=self.contract, forbid=asked.forbid, max_error_ratio=asked.max_error_ratio)
 
+    @once_more
     def explain(self, candidate: Candidate, say: Callable[[str], None]) -> Explanation:
         """How far its answers lie from the exact ones, for each kind of inputs."""
         return explain(self.court, candidate, self.rules, say)
 
+    @once_more
     def challenge(self, keep: Keep, mode: str) -> Challenged:
         """Time a confirmed candidate against a mode that takes long to build."""
         return challenge(self.court, keep, mode, self.rules, self.conditions)

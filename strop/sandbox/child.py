@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ from strop.sandbox.arena import Arena, ArenaSpoiled
 from strop.sandbox.channel import ChildEnded, Deadline, NoAnswer
 from strop.sandbox.device_memory import is_on_device
 from strop.sandbox.process import Process
+from strop.sandbox.status import KEEPER_LOST
 from strop.wire import messages as say
 from strop.wire.codec import CodecError, decode, encode
 from strop.wire.frames import GO, Frame, FrameError, FrameKind, pack
@@ -26,10 +28,11 @@ LOG = logging.getLogger(__name__)
 Reply = TypeVar("Reply")
 
 MAP_TIMEOUT_S = 120.0
-STANDSTILL_S = 5.0
 ENOUGH_PROCESSORS = 4
 _HAS_PROCESSORS = len(os.sched_getaffinity(0)) >= ENOUGH_PROCESSORS
 LAST_WORDS_S = 2.0
+_FROM_OUTSIDE = (("signal", str(int(signal.SIGKILL))), ("lost", KEEPER_LOST))
+"""Ends that code of a trusted child does not bring about itself."""
 DETAIL_CHARS = 1000
 TAIL_CHARS = 8000
 
@@ -88,7 +91,6 @@ class Child:
             began_s = time.monotonic()
             deadline = Deadline.after(timeout_s)
             self._settle()
-            self._process.go_on()
             self._process.channel.send_frame(Frame(FrameKind.RECORD, encode(request)), deadline)
             frame = self._process.channel.receive(deadline)
             LOG.debug("%s answered '%s' in %.0f ms", self.role, request.ask, (time.monotonic() - began_s) * 1e3)
@@ -113,18 +115,6 @@ class Child:
         self.given.release_former()
         self.made.release_former()
 
-    def stand_still(self) -> None:
-        """Let nothing of the child run until it is asked or timed: on what is written meanwhile nobody works ahead.
-
-        Raises:
-            ChildFault: it goes on running, or an earlier fault.
-        """
-        with self._putting_down(self.stage or Stage.TIME, "the order to stand still", STANDSTILL_S):
-            try:
-                self._process.stop(STANDSTILL_S)
-            except TimeoutError as error:
-                raise NoAnswer(str(error)) from error
-
     def time_calls(self, calls: int, slot: int, timeout_s: float) -> int:
         """Nanoseconds on the monotonic clock from "go" to the end of our own copy of one slot of ``made``, of which
         the child is not told; ``stopped`` returns that copy.
@@ -143,7 +133,6 @@ class Child:
             deadline = Deadline.after(timeout_s)
             began_ns = time.monotonic_ns()
             channel.send(go, deadline)
-            self._process.go_on()
             # A processor that sleeps while a device works takes long to wake, and never equally long.
             frame = channel.receive(deadline, awake=bool(made.handle) and _HAS_PROCESSORS)
             made.stop(slot)
@@ -245,6 +234,8 @@ class Child:
             "lost": CrashKind.SIGNAL,
             "refused": CrashKind.INFRASTRUCTURE,
         }[status.end]
+        if not self.role.is_judged and (status.end, status.value) in _FROM_OUTSIDE:
+            kind = CrashKind.INFRASTRUCTURE
         return self._end(stage, kind, f"{status.sentence()} before it answered {what}")
 
     def _end(self, stage: Stage, kind: CrashKind, detail: str) -> ChildFault:

@@ -22,6 +22,8 @@ from typing import Any
 
 ANSWER_S = 60.0
 """Imports take seconds; a nursery that takes longer is of no use."""
+PROGRAM = "strop.sandbox.nursing"
+COMPILERS = "compilers"
 NO_TOKEN = "0" * 32
 """Stands in a nursery's environment where a child's own token is put."""
 
@@ -55,11 +57,13 @@ class Forked:
 
 class Nursery:
     """Starts its process when it is first needed, or asked to `start`. ``environment`` gives that of the process, whose
-    files go below the folder it is told.
+    files go below the folder it is told. With ``compilers`` it imports what it can of the compiler as well, while it is
+    not asked for anything.
     """
 
-    def __init__(self, environment: Environment) -> None:
+    def __init__(self, environment: Environment, *, compilers: bool) -> None:
         self._environment = environment
+        self._compilers = compilers
         self._process: subprocess.Popen[bytes] | None = None
         self._is_closed = False
         self._lock = threading.Lock()
@@ -79,7 +83,7 @@ class Nursery:
             self._line.settimeout(ANSWER_S)
             with theirs:
                 self._process = subprocess.Popen(
-                    [sys.executable, "-m", "strop.sandbox.nursing", str(theirs.fileno())],
+                    [sys.executable, "-m", PROGRAM, str(theirs.fileno()), *([COMPILERS] if self._compilers else [])],
                     env=dict(self._environment(self.folder)),
                     cwd=self.folder,
                     stdin=subprocess.DEVNULL,

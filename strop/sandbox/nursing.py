@@ -1,5 +1,5 @@
-"""`python -m strop.sandbox.nursing FD`: imports what workers import, then forks a keeper for each plan that comes over
-a socket, and tells its number and a descriptor of it.
+"""`python -m strop.sandbox.nursing FD [compilers]`: imports what workers import, then forks a keeper for each plan that
+comes over a socket, and tells its number and a descriptor of it.
 
 What is forked has no threads but one, nothing of what earlier ones were told, and the environment of its plan: it goes
 on exactly as a program would that was started anew and has done its imports.
@@ -25,11 +25,14 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NoReturn
 
+from strop.sandbox.kernel import take_name
 from strop.sandbox.launcher import keep
-from strop.sandbox.nursery import NO_TOKEN
+from strop.sandbox.nursery import COMPILERS, NO_TOKEN
 from strop.sandbox.processes import MARK
 
 WORKER = "strop.worker.__main__"
+HEEDLESS = "torch._dynamo"
+"""The largest part of the compiler; the rest keeps where temporary files lay when it was imported."""
 MOST_DESCRIPTORS = 32
 ARGUMENTS = 3
 """Of a worker's command: behind the interpreter, -m and the module's name."""
@@ -45,37 +48,44 @@ def main() -> None:
     line = socket.socket(fileno=int(sys.argv[1]))
     line.set_inheritable(False)
     worker = importlib.import_module(WORKER)
+    descriptors = _nursed(line)
+    if not descriptors:
+        # Who started it is gone, and nobody else takes its folder away.
+        shutil.rmtree(Path.cwd(), ignore_errors=True)
+        return
+    line.detach()
+    _be_keeper(worker, descriptors)
+
+
+def _nursed(line: socket.socket) -> list[int]:
+    """Fork for each that asks. In what was forked: the descriptors that came with the question; in the nursery itself
+    nothing, once nobody can ask any more.
+    """
     asked = select.poll()
     asked.register(line, select.POLLIN)
-    ahead = worker.compilers_modules()
-    # The first is imported by everybody's torch as soon as operators are looked at one by one.
-    importlib.import_module(ahead.pop(0))
-    while True:
-        while ahead and not asked.poll(0):
-            importlib.import_module(ahead.pop(0))
-        message, descriptors, *_ = socket.recv_fds(line, 16, MOST_DESCRIPTORS)
-        if not message:
-            # Who started it is gone, and nobody else takes its folder away.
-            shutil.rmtree(Path.cwd(), ignore_errors=True)
-            return
-        _serve(line, worker, descriptors)
-
-
-def _serve(line: socket.socket, worker: ModuleType, descriptors: list[int]) -> None:
-    gc.freeze()
-    pid = os.fork()
-    if pid == 0:
-        line.detach()
-        _be_keeper(worker, descriptors)
-    for descriptor in descriptors:
-        os.close(descriptor)
-    handle = os.pidfd_open(pid)
-    socket.send_fds(line, [str(pid).encode()], [handle])
-    os.close(handle)
+    ahead = [HEEDLESS] if COMPILERS in sys.argv else []
+    with contextlib.suppress(ConnectionError):
+        while True:
+            while ahead and not asked.poll(0):
+                importlib.import_module(ahead.pop(0))
+            message, descriptors, *_ = socket.recv_fds(line, 16, MOST_DESCRIPTORS)
+            if not message:
+                break
+            gc.freeze()
+            pid = os.fork()
+            if pid == 0:
+                return descriptors
+            for descriptor in descriptors:
+                os.close(descriptor)
+            handle = os.pidfd_open(pid)
+            socket.send_fds(line, [str(pid).encode()], [handle])
+            os.close(handle)
+    return []
 
 
 def _be_keeper(worker: ModuleType, descriptors: list[int]) -> NoReturn:
     os.setsid()
+    take_name("strop-keeper")
     with os.fdopen(descriptors[0], "rb") as told:
         plan = json.loads(told.read())
     _renumber(descriptors[1:], plan["lent_as"])
@@ -86,6 +96,7 @@ def _be_keeper(worker: ModuleType, descriptors: list[int]) -> NoReturn:
     def become(plan: Mapping[str, Any]) -> None:
         _take_on(plan["environment"])
         sys.argv = [WORKER, *plan["command"][ARGUMENTS:]]
+        take_name(f"strop-{sys.argv[-1].partition('=')[2]}")
         if worker.main():
             os._exit(0)
 

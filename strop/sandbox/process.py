@@ -22,7 +22,7 @@ from strop.sandbox.isolation import Grade, layers_of, writable_by
 from strop.sandbox.keeper import Keeper, Plan, pipe
 from strop.sandbox.limits import Limits
 from strop.sandbox.nursery import Nursery
-from strop.sandbox.processes import end_tree, go_on, stop_tree
+from strop.sandbox.processes import end_tree
 from strop.sandbox.watch import Quiet, Watch
 from strop.wire.messages import ChildRole
 
@@ -75,7 +75,6 @@ class Process:
         (self.scratch / "tmp").mkdir()
         self.given, self.made = Arena("given"), Arena("made")
         self._is_ended = False
-        self._still: set[int] = set()
         self._loan: Loan | None = None
         with contextlib.ExitStack() as stack:
             stack.callback(shutil.rmtree, self.scratch, ignore_errors=True)
@@ -118,22 +117,6 @@ class Process:
             quiet=setup.quiet,
         )
         self.watch.start()
-
-    def stop(self, patience_s: float) -> None:
-        """Bring the child and everything that it started to a standstill, until `go_on`.
-
-        Raises:
-            TimeoutError: something of it went on running.
-        """
-        # What has not started yet could not be found.
-        self.status.wait_for_start(START_S)
-        self._still = stop_tree(self._keeper.pid, patience_s)
-
-    def go_on(self) -> None:
-        """Let the child run again, if it was stopped."""
-        if self._still:
-            go_on(self._still)
-            self._still = set()
 
     def kill(self) -> None:
         """End everything that the child started; its pipes and arenas stay, so that its end can be looked at."""

@@ -12,6 +12,7 @@ from pathlib import Path
 MARK = "STROP_CHILD"
 BLOCK_BYTES = 512
 """What ``st_blocks`` counts in."""
+_ENDED, _HALF_GONE = "ZX", "H"
 _GONE = (FileNotFoundError, ProcessLookupError, PermissionError)
 
 
@@ -19,13 +20,14 @@ def _pids() -> list[int]:
     return [int(name) for name in os.listdir("/proc") if name.isdigit()]
 
 
-def _state_and_parent(pid: int, thread: str | None = None) -> tuple[str, int] | None:
-    place = f"/proc/{pid}/task/{thread}/stat" if thread else f"/proc/{pid}/stat"
+def _state_and_parent(pid: int) -> tuple[str, int] | None:
     try:
-        fields = Path(place).read_bytes().rpartition(b")")[2].split()
+        fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
     except _GONE:
         return None
-    return fields[0].decode(), int(fields[1])
+    state, parent, threads = fields[0].decode(), int(fields[1]), int(fields[17])
+    # The first thread of a process may end before the others: only the last one's end is the end of the process.
+    return (_HALF_GONE if state in _ENDED and threads > 1 else state), parent
 
 
 def descendants(root: int) -> set[int]:
@@ -34,7 +36,7 @@ def descendants(root: int) -> set[int]:
     tree = {root}
     while more := {pid for pid, (_, parent) in seen.items() if parent in tree} - tree:
         tree |= more
-    return {pid for pid in tree - {root} if seen[pid][0] not in "ZX"}
+    return {pid for pid in tree - {root} if seen[pid][0] not in _ENDED}
 
 
 def marked(token: str) -> set[int]:
@@ -51,7 +53,7 @@ def marked(token: str) -> set[int]:
 def is_alive(pid: int) -> bool:
     """Whether there is such a process, and it has not ended."""
     state = _state_and_parent(pid)
-    return state is not None and state[0] not in "ZX"
+    return state is not None and state[0] not in _ENDED
 
 
 def resident_bytes(pids: Iterable[int], lent_bytes: int) -> int:
@@ -104,45 +106,6 @@ def folder_bytes(folder: str) -> int:
                     if entry.is_dir(follow_symlinks=False):
                         todo.append(entry.path)
     return total
-
-
-def stop_tree(keeper: int, patience_s: float) -> set[int]:
-    """Bring everything below ``keeper`` to a standstill; `go_on` is for what is returned.
-
-    Raises:
-        TimeoutError: something still runs, or starts anew, after ``patience_s`` seconds.
-    """
-    until = time.monotonic() + patience_s
-    still: set[int] = set()
-    # Who was found at a standstill can have started nobody since: nobody new in the next look means nobody at all.
-    while (found := descendants(keeper)) != still:
-        for pid in found - still:
-            with contextlib.suppress(*_GONE):
-                os.kill(pid, signal.SIGSTOP)
-        while not all(_stands_still(pid) for pid in found - still):
-            if time.monotonic() > until:
-                go_on(found)
-                raise TimeoutError(f"processes {sorted(found)} could not be stopped")
-            time.sleep(0.0001)
-        still = found
-    return still
-
-
-def go_on(pids: Iterable[int]) -> None:
-    """Let what was stopped run."""
-    for pid in pids:
-        with contextlib.suppress(*_GONE):
-            os.kill(pid, signal.SIGCONT)
-
-
-def _stands_still(pid: int) -> bool:
-    """Whether no thread of it runs, or it is gone."""
-    try:
-        threads = os.listdir(f"/proc/{pid}/task")
-    except _GONE:
-        return True
-    states = (_state_and_parent(pid, thread) for thread in threads)
-    return all(found is None or found[0] in "TtZX" for found in states)
 
 
 def end_tree(keeper: int, token: str, patience_s: float = 5.0) -> set[int]:

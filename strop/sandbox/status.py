@@ -8,6 +8,7 @@ import signal
 import time
 from typing import Literal
 
+KEEPER_LOST = "its keeper was killed"
 End = Literal["", "exited", "signal", "refused", "lost"]
 
 
@@ -34,7 +35,7 @@ class Status:
             except BlockingIOError:
                 break
             if not chunk:
-                self.end, self.value = "lost", "its keeper was killed"
+                self.end, self.value = "lost", KEEPER_LOST
                 break
             *lines, self._unread = (self._unread + chunk).split(b"\n")
             for line in lines:
@@ -72,7 +73,7 @@ class Status:
             case "refused":
                 return f"could not be started: {self.value}"
             case "lost":
-                return "was lost: its keeper was killed"
+                return f"was lost: {KEEPER_LOST}"
         return "is running"
 
     def _understand(self, line: str) -> None:

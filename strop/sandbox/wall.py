@@ -69,7 +69,9 @@ class LocalWall:
             locks=self._locks,
         )
         if forks:
-            setup = replace(setup, nursery=Nursery(partial(environment_of, setup, NO_TOKEN, None)))
+            compilers = any(role is not ChildRole.CANDIDATE for role in ahead)
+            environment = partial(environment_of, setup, NO_TOKEN, None)
+            setup = replace(setup, nursery=Nursery(environment, compilers=compilers))
         if setup.cache is not None:
             setup.cache.heal()
         self._setup = setup

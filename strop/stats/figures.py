@@ -354,8 +354,17 @@ def _spot(position: int | None, candidate: torch.Tensor, expected: torch.Tensor)
     """An element as a person would write it; empty where there is nothing to show."""
     if position is None:
         return ""
-    index = ", ".join(str(int(part)) for part in torch.unravel_index(torch.tensor(position), expected.shape))
+    index = ", ".join(map(str, _unravelled(position, expected.shape)))
     got, want = (side.reshape(-1)[position].item() for side in (candidate, expected))
     if candidate.is_floating_point():
         return f"[{index}]: got {got:.9g}, expected {want:.9g}"
     return f"[{index}]: got {got}, expected {want}"
+
+
+def _unravelled(position: int, shape: Sequence[int]) -> list[int]:
+    """Where the element with this number stands. torch.unravel_index imports sympy, which takes a second."""
+    index: list[int] = []
+    for size in reversed(shape):
+        position, place = divmod(position, size)
+        index.insert(0, place)
+    return index

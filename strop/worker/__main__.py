@@ -66,17 +66,12 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def compilers_modules() -> list[str]:
-    """What compiling will take, as far as it is installed; to import it takes seconds."""
-    return [name for name in COMPILERS_MODULES if importlib.util.find_spec(name.partition(".")[0]) is not None]
-
-
-def warm_up(pipe: Pipe) -> None:
-    """While nobody asks, import what compiling will take."""
-    for name in compilers_modules():
-        if pipe.is_asked():
+def warm_up(pipe: Pipe, role: ChildRole) -> None:
+    """While nobody asks, import what compiling will take: the compiler's modules alone need seconds."""
+    for module in COMPILERS_MODULES if role is not ChildRole.CANDIDATE else ():
+        if pipe.is_asked() or importlib.util.find_spec(module.partition(".")[0]) is None:
             return
-        importlib.import_module(name)
+        importlib.import_module(module)
 
 
 def _awake_s(device: str) -> float:
@@ -86,8 +81,7 @@ def _awake_s(device: str) -> float:
 
 def serve(pipe: Pipe, session: Session) -> None:
     """Answer frame by frame. A frame that cannot be read ends the worker: parent and child come from one release."""
-    if session.role is not ChildRole.CANDIDATE:
-        warm_up(pipe)
+    warm_up(pipe, session.role)
     gc.freeze()
     gc.enable()
     awake_s = 0.0

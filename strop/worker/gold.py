@@ -20,7 +20,6 @@ import torch
 from torch._ops import OpOverload
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils import _pytree as pytree
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from strop.errors import BadWorkload
 from strop.worker.describe import Reference
@@ -32,6 +31,7 @@ from strop.worker.rounds import STATE_BUFFERS, STATE_INPUTS
 from strop.worker.spy import arguments
 from strop.worker.state import restore
 from strop.worker.tensors import wide_dtype
+from strop.worker.watching import WatchingMode
 
 Tensors = Mapping[str, torch.Tensor]
 
@@ -40,14 +40,12 @@ _DTYPE_VIEWS = ("aten::view.dtype", "aten::view_as_real", "aten::view_as_complex
 _WIDE = torch.finfo(torch.float64)
 
 
-class Widening(TorchDispatchMode):
+class Widening(WatchingMode):
     """Runs every operator on double precision, whatever the code asked for.
 
     Args:
         own: the floating type in which the workload really computes.
     """
-
-    supports_higher_order_operators = True
 
     def __init__(self, own: torch.dtype) -> None:
         super().__init__()
@@ -111,7 +109,7 @@ class Oracle:
         self._module = _widened(opened)
         self.own = own_dtype(reference)
 
-    def answer(self, fixed: Tensors, inputs: Tensors, mode: TorchDispatchMode | None = None) -> Answer:
+    def answer(self, fixed: Tensors, inputs: Tensors, mode: WatchingMode | None = None) -> Answer:
         """Call with these parameters, buffers and inputs; each call starts from the buffers in ``fixed``.
 
         Raises:

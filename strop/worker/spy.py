@@ -11,7 +11,8 @@ from typing import Any
 import torch
 from torch._ops import OpOverload
 from torch.utils import _pytree as pytree
-from torch.utils._python_dispatch import TorchDispatchMode
+
+from strop.worker.watching import WatchingMode
 
 MAX_CONSTANTS = 64
 _HUGE = 2**63
@@ -29,12 +30,10 @@ def arguments(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Iter
             yield argument, kwargs[argument.name]
 
 
-class Spy(TorchDispatchMode):
+class Spy(WatchingMode):
     """Watches one call. ``random_ops`` are operators in order of first use, ``numbers`` the finite scalars among
     arguments; ``chooses`` tells whether an operator was seen that may choose among equal elements.
     """
-
-    supports_higher_order_operators = True
 
     def __init__(self) -> None:
         super().__init__()

@@ -9,7 +9,7 @@ from tests.gallery.bench import open_bench
 from tests.gallery.other_order.layers import OtherOrder
 from tests.gallery.variants import UNTOUCHED, Variant, variants, varied
 
-SAMPLE = [Variant(path, 0) for path in varied() if path.stem in ("attention", "group_norm")]
+SAMPLE = [Variant(path, 0) for path in varied() if path.stem == "attention"]
 
 
 def in_double(module):
@@ -37,7 +37,7 @@ def test_a_variant_has_the_same_mathematics(path):
     module = runpy.run_path(str(path))
     model, given = in_double(module)
     changed = False
-    for seed in range(3):
+    for seed in range(12):
         torch.manual_seed(seed)
         plain, other = [[each.clone() for each in given] for _ in range(2)]
         with torch.no_grad():
@@ -46,6 +46,8 @@ def test_a_variant_has_the_same_mathematics(path):
                 found = flat(model(*other)) + other
         torch.testing.assert_close(found, wanted, rtol=1e-9, atol=1e-11)
         changed |= not all(map(torch.equal, found, wanted))
+        if changed and seed:
+            break
     assert changed
 
 

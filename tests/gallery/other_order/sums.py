@@ -1,8 +1,7 @@
 """Sums, products, convolutions and moments in other honest orders of rounding.
 
 Every way here is one that libraries or careful people take in single precision; what is narrower is widened first and
-rounded once, as matrix units do. Variances as the mean of squares less the square of the mean are left out: they
-cancel.
+rounded once, as matrix units do. Variances as mean of squares less square of mean are left out: they cancel.
 """
 
 import torch

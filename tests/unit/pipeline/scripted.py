@@ -131,9 +131,6 @@ class ScriptedChild:
         self.made.give(made)
         self.given.poison(range(given.slots))
 
-    def stand_still(self):
-        """A script works on nothing ahead."""
-
     def time_calls(self, calls, slot, timeout_s):
         if self.script.clock_fault:
             raise self.script.clock_fault

@@ -100,7 +100,6 @@ def test_what_lies_on_the_device_is_not_taken_off_the_memory_that_is_watched(dri
         made=Arena("made"),
         channel=Answering(),
         watch=SimpleNamespace(lent_bytes=0),
-        go_on=lambda: None,
     )
     given, made = layout_of(1, device), layout_of(3, device)
     Child(ChildRole.BASELINE, process).map(given, made)

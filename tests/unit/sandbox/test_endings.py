@@ -201,3 +201,19 @@ def test_the_parents_end_ends_the_child(tmp_path):
     assert not marked(token)
     assert not running(f"{tmp_path.name}-end")
     assert not Path(scratch).exists()
+
+
+def test_a_process_whose_first_thread_ended_is_ended_too(child):
+    child.ask(load("lose_first_thread"), say.Loaded, 20)
+    token, keeper, own = child._process.token, child._process._keeper.pid, child._process.status.pid
+    deadline = time.monotonic() + 20
+
+    def half_gone():
+        return [pid for pid in descendants(keeper) if psutil.Process(pid).status() == psutil.STATUS_ZOMBIE]
+
+    while not half_gone() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    (pid,) = half_gone()
+    assert pid != own
+    child.close()
+    assert not psutil.pid_exists(pid) and not marked(token)

@@ -92,6 +92,23 @@ def test_a_forked_child_sees_what_a_started_one_sees(nursed, tmp_path):
     assert seen[0] == seen[1]
 
 
+KEPT = """
+import os, torch, torch._inductor.codecache as codecache
+from torch._inductor.runtime.cache_dir_utils import cache_dir
+torch.compile(lambda x: torch.relu(x) + 1)(torch.ones(3))
+print(codecache._HEADER_DIR.startswith(os.environ["TMPDIR"]), cache_dir().startswith(os.environ["HOME"]), "<end>")
+"""
+
+
+def test_what_a_compiler_keeps_lies_with_the_child(tmp_path):
+    with LocalWall(Settings(home=tmp_path / "home"), ahead={ChildRole.RECIPE: 1}, forks=True) as wall:
+        wall.prepare()
+        time.sleep(8)
+        with wall.child(ChildRole.CANDIDATE) as child:
+            run_in(child, tmp_path, KEPT)
+            assert child.log_tail().split() == ["True", "True", "<end>"]
+
+
 def test_each_child_carries_its_own_token(nursed, tmp_path):
     with nursed.child(ChildRole.CANDIDATE) as one, nursed.child(ChildRole.CANDIDATE) as other:
         for child in (one, other):

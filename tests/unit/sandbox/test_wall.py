@@ -12,8 +12,6 @@ from strop.errors import ChildFault, StoreError
 from strop.records.evidence import CrashKind, Stage
 from strop.records.tensor import DType, TensorSpec
 from strop.records.workload import Leaf
-from strop.sandbox import child as child_module
-from strop.sandbox import processes
 from strop.sandbox.isolation import best_grade
 from strop.sandbox.limits import machine_limits, machine_memory_bytes
 from strop.sandbox.processes import marked
@@ -78,52 +76,6 @@ def test_it_is_lent_more_later(child):
     child.made.poison(range(40))
     child.time_calls(40, 0, 20)
     assert {child.made.unwritten(slot)["x"] for slot in range(40)} == {0}
-
-
-def mirrored(child, value, patience_s):
-    """Whether both slots show ``value`` within so many seconds."""
-    for slot in (0, 1):
-        child.given.write(slot, {"x": torch.full((16, 3), value)})
-    until = time.monotonic() + patience_s
-    while time.monotonic() < until:
-        shown = [bool((child.made.views(slot)["x"] == 2 * value).all()) for slot in (0, 1)]
-        if all(shown):
-            return True
-        time.sleep(0.005)
-    assert not any(shown)
-    return False
-
-
-@pytest.mark.parametrize("wakes", [lambda child: child.ask(load("nothing"), say.Loaded, 20), None])
-def test_nobody_works_ahead_while_it_stands_still(child, wakes):
-    lend(child)
-    child.ask(load("mirror"), say.Loaded, 20)
-    assert mirrored(child, 1.0, 10)
-    child.stand_still()
-    assert not mirrored(child, 2.0, 0.2)
-    _ = wakes(child) if wakes else child.time_calls(3, 0, 20)
-    assert mirrored(child, 3.0, 10)
-
-
-def test_one_that_is_gone_cannot_stand_still(child):
-    with pytest.raises(ChildFault, match="3"):
-        child.ask(load("half_a_frame"), say.Loaded, 20)
-    with pytest.raises(ChildFault, match="3"):
-        child.stand_still()
-
-
-def test_one_that_was_stopped_is_ended_like_any_other(child):
-    child.stand_still()
-    child.close()
-    assert not marked(child._process.token)
-
-
-def test_what_will_not_stand_still_is_ended(child, monkeypatch):
-    monkeypatch.setattr(processes, "_stands_still", lambda pid: False)
-    monkeypatch.setattr(child_module, "STANDSTILL_S", 0.2)
-    with pytest.raises(ChildFault, match="stand still") as caught:
-        child.stand_still()
-    assert caught.value.evidence.kind is CrashKind.TIMEOUT
 
 
 @pytest.mark.parametrize("deed", ["truncate", "seal"])
