@@ -245,13 +245,17 @@ def us(time_ns: float) -> str:
     return f"{time_ns / 1e3:.1f}"
 
 
-def known_rows(out: Path, machine: str, limit_s: float) -> dict[str, Row]:
-    """What was found before on this machine; what took too long counts only where it had as much time."""
+def known_rows(out: Path, machine: str, suite: str, limit_s: float) -> dict[str, Row]:
+    """What was found before on this machine; what took too long counts only where it had as much time. Problems of
+    another suite may have the same numbers.
+    """
     if not out.exists():
         return {}
     before = json.loads(out.read_text(encoding="utf-8"))
     if before["machine"] != machine:
         raise SystemExit(f"{out} was measured on {before['machine']}, this is {machine}: name another file with --out.")
+    if before.get("suite", suite) != suite:
+        raise SystemExit(f"{out} is about the suite {before['suite']}, not {suite}: name another file with --out.")
     return {row["problem"]: row for row in before["rows"] if row["outcome"] != TOO_LONG or row["limit_s"] >= limit_s}
 
 
@@ -274,13 +278,13 @@ def main() -> None:
     conditions = conditions_of(target, REQUEST.contract.name)
     versions = ", ".join(f"{name} {version}" for name, version in conditions.versions if name in ("torch", "triton"))
     machine = f"{target.summary}, {conditions.machine}, {versions}"
-    rows = known_rows(asked.out, machine, limit_s)
+    rows = known_rows(asked.out, machine, items[0].suite, limit_s)
     order = [item.key for item in items]
     began_s = time.monotonic()
 
     def save() -> None:
         found = [rows[key] for key in order if key in rows]
-        value = {"schema": 1, "machine": machine, "contract": REQUEST.contract.name}
+        value = {"schema": 1, "machine": machine, "suite": items[0].suite, "contract": REQUEST.contract.name}
         value |= {"summary": summary(found, len(order)), "rows": found}
         write_whole(asked.out, (json.dumps(value, indent=1) + "\n").encode())
         write_whole(asked.out.with_suffix(".md"), page(value).encode())

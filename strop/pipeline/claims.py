@@ -17,8 +17,10 @@ SHAPES = 4
 GROWTH = 4.0
 """Of all inputs together; the largest that are claimed may be larger still."""
 GROWN_BYTES = 1 << 30
+VECTORS = (16, 8, 4, 2, 1)
+"""Elements that kernels take at a time; no tile is as short."""
 PADDING = 3
-"""Elements between two rows that belong to neither."""
+"""Elements between two rows, and between two blocks of rows, that belong to neither."""
 
 
 def claimed_variants(description: Description) -> tuple[Variant, ...]:
@@ -54,7 +56,9 @@ def _boundaries(description: Description) -> Iterator[Variant]:
         pairs = zip(claim.tensor.shape, sizes(own[claim.path].tensor), strict=True)
         now |= {dim: size for dim, size in pairs if isinstance(dim, Symbol)}
     held_bytes = sum(leaf.tensor.size_bytes for leaf in description.inputs)
-    growth = min(GROWTH, max(1.0, GROWN_BYTES / max(1, held_bytes))) ** (1 / max(1, len(now)))
+    # A symbol may stand for several dimensions of one input, which then grow together.
+    grown = max((sum(isinstance(dim, Symbol) for dim in each.tensor.shape) for each in description.claims), default=0)
+    growth = min(GROWTH, max(1.0, GROWN_BYTES / max(1, held_bytes))) ** (1 / max(1, len(now), grown))
     chosen = [_turned(boundary_sizes(symbol, size, growth), place) for place, (symbol, size) in enumerate(now.items())]
     for row in zip_longest(*chosen):
         at = {symbol: size or now[symbol] for symbol, size in zip(now, row, strict=True)}
@@ -67,16 +71,28 @@ def _turned(sizes: Sequence[int], by: int) -> Sequence[int]:
 
 
 def boundary_sizes(symbol: Symbol, own: int, growth: float) -> tuple[int, ...]:
-    """Other sizes of a dimension: the smallest, one more than its own, the largest, and a secret odd one, because
-    whoever is told where it failed might mend just that. Others take the place of those that are out of range.
+    """Other sizes of a dimension: the smallest, one more than its own, the largest, and a secret one, because whoever
+    is told where it failed might mend just that. Others take the place of those that are out of range.
     """
     high = max(own + 1, int(own * growth))
     if symbol.high is not None:
         high = min(high, symbol.high)
     power = 1 << (own.bit_length() - 1)
-    secret = symbol.low + randbelow(high - symbol.low + 1) | 1
+    secret = _secret(symbol.low, high, own)
     wanted = dict.fromkeys((symbol.low, own + 1, high, secret, power - 1, own - 1, power + 1, own // 2 + 1))
     return tuple(size for size in wanted if symbol.low <= size <= high and size != own)[:SHAPES]
+
+
+def _secret(low: int, high: int, own: int) -> int:
+    """A size that divides into vectors where its own does, and into nothing longer: with vectors alone whoever forgot
+    the end of the last tile meets it here.
+    """
+    for vector in VECTORS:
+        sizes = range((-(-low // vector) | 1) * vector, high + 1, 2 * vector)
+        if own % vector == 0 and len(sizes) > (own in sizes):
+            at = randbelow(len(sizes))
+            return sizes[at] if sizes[at] != own else sizes[at - 1]
+    return own
 
 
 def _resized(own: Leaf, claim: Leaf, at: Mapping[Symbol, int]) -> Leaf:
@@ -89,11 +105,13 @@ def _resized(own: Leaf, claim: Leaf, at: Mapping[Symbol, int]) -> Leaf:
 
 
 def _strides(shape: Sequence[int], order: Sequence[int], padding: int = 0) -> tuple[int, ...]:
-    """Strides of a tensor whose dimensions lie in this order in memory, the outermost first."""
+    """Strides of a tensor whose dimensions lie in this order in memory, the outermost first, with so much between them
+    that no two can be taken for one.
+    """
     stride, step = [1] * len(shape), 1
     for dim in reversed(order):
         stride[dim] = step
-        step = step * shape[dim] + (padding if dim == order[-1] else 0)
+        step = step * shape[dim] + padding
     return tuple(stride)
 
 

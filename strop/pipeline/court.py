@@ -164,7 +164,8 @@ class Court:
         with owned(child):
             self.open(child)
             self.load(child, form)
-            self.map(child, 1)
+            # In the background this comes at any time, and a fresh child knows of the workload's own inputs alone.
+            self._lend(child, 1, self._descriptions[None])
         return child
 
     def begun(self, stack: ExitStack, wanted: Sequence[Wanted]) -> list[Future[ChildPort]]:
@@ -241,8 +242,11 @@ class Court:
 
     def map(self, child: ChildPort, slots: int) -> None:
         """Lend a child arenas of ``slots`` slots; parameters must be delivered again afterwards."""
+        self._lend(child, slots, self.description)
+
+    def _lend(self, child: ChildPort, slots: int, description: Description) -> None:
         self._delivered.pop(id(child), None)
-        child.map(given_layout(self.description, slots), made_layout(self.description, slots, wide=False))
+        child.map(given_layout(description, slots), made_layout(description, slots, wide=False))
         child.given.poison(range(slots))
 
     @contextmanager
@@ -254,6 +258,8 @@ class Court:
             self._eager = self.baseline if own else self.loaded(stack, ChildRole.BASELINE, form)
             stack.callback(setattr, self, "_eager", None)
             yield
+            # Not after a fault or an interrupt: who is asked then may still owe another answer.
+            self.turn(None)
 
     @property
     def eager(self) -> ChildPort:
@@ -262,21 +268,16 @@ class Court:
             raise RuntimeError("other inputs were asked for without eager at hand")
         return self._eager
 
-    @contextmanager
-    def at(self, variant: Variant) -> Generator[None]:
-        """Deal with other inputs meanwhile, eager being at hand.
+    def turn(self, variant: Variant | None) -> None:
+        """Deal with other inputs, or with the workload's own again, eager being at hand.
 
         Raises:
             BadWorkload: the workload itself does not take them.
         """
-        try:
-            self._turn(variant)
-            yield
-        finally:
-            self._others.pop(variant, None)
-            self._turn(None)
-
-    def _turn(self, variant: Variant | None) -> None:
+        if variant == self.variant:
+            return
+        if self.variant is not None:
+            self._others.pop(self.variant, None)
         self.variant = variant
         with trusted("The workload was called with other inputs"):
             self.reference.ask(Vary(variant=variant), Done, self.timeouts.gold_s)

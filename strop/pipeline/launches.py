@@ -20,7 +20,8 @@ from strop.records.opportunity import Proposal
 from strop.records.profile import KernelProfile
 from strop.records.recipe import Scalar, Step
 from strop.searches._tuning import Tuner
-from strop.wire.messages import AskLaunches, ChildRole, LaunchesReply, LaunchTime
+from strop.wire.launches import AskLaunches, LaunchesReply, LaunchTime
+from strop.wire.messages import ChildRole
 
 LOG = logging.getLogger("strop.pipeline")
 

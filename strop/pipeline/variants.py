@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from strop.errors import BadWorkload
+from strop.errors import BadWorkload, WorkloadInconclusive
 from strop.pipeline.cases import variant_cases
 from strop.pipeline.claims import told
 from strop.pipeline.court import Court
@@ -15,9 +15,10 @@ from strop.pipeline.verify import Cascade, answer, contained
 from strop.ports import ChildPort
 from strop.records.candidate import Candidate, RecipeForm
 from strop.records.evidence import Case, CrashEvidence, Distribution, Stage
-from strop.records.workload import Variant
+from strop.records.workload import Leaf, Variant
 
-_OWN = Case(index=0, distribution=Distribution.OWN)
+_BACK = Case(index=800, distribution=Distribution.OWN)
+"""What was never seen before: an answer that was remembered would hide that there is no new one."""
 
 
 def judge_variants(
@@ -31,23 +32,26 @@ def judge_variants(
             "The workload claims other shapes or layouts; a recipe is compiled for its own, so it is judged for these."
         )
         return
+    own = court.description.inputs
     with court.with_eager(), court.device():
         for variant in variants:
-            if not _at(court, child, variant, cascade):
+            if not _at(court, child, variant, own, cascade):
                 return
-        _judge(court, child, (_OWN,), "Back at its own shapes", cascade)
+        court.turn(None)
+        _judge(court, child, (_BACK,), "Back at its own shapes", cascade)
 
 
-def _at(court: Court, child: ChildPort, variant: Variant, cascade: Cascade) -> bool:
-    own = court.description.inputs
+def _at(court: Court, child: ChildPort, variant: Variant, own: Sequence[Leaf], cascade: Cascade) -> bool:
     try:
-        with court.at(variant):
-            name = told(variant, own, court.description.inputs)
-            if not _judge(court, child, variant_cases(court.description, variant), f"With {name}", cascade):
-                return False
-            cascade.variants.append(name)
+        court.turn(variant)
+        name = told(variant, own, court.description.inputs)
+        if not _judge(court, child, variant_cases(court.description, variant), f"With {name}", cascade):
+            return False
+        cascade.variants.append(name)
     except BadWorkload as error:
         cascade.notes.append(f"Left out, for the workload itself does not answer with {told(variant, own)}: {error}")
+    except WorkloadInconclusive as error:
+        raise WorkloadInconclusive(f"With {told(variant, own)}, which the workload claims: {error}") from error
     return True
 
 

@@ -265,7 +265,9 @@ def answer(
     ran = child.ask(Run(slot=0, circumstance=gold.case.circumstance), Ran, court.timeouts.run_s)
     got = snapshot_of(child, 0)
     conduct = inspect_conduct(court, child, gold, ran)
-    accepted = ask_user(court, gold, got) if court.description.has_acceptance else None
+    # It was written for the workload's own shapes, and is heard at one stage alone.
+    is_asked = court.description.has_acceptance and stage is Stage.VALUES
+    accepted = ask_user(court, gold, got) if is_asked else None
     leaves = errors_as_needed(court, gold, got, factor)
     return ValuesEvidence(stage=stage, case=gold.case, leaves=leaves, accepted=accepted), conduct
 

@@ -1,8 +1,8 @@
 """What parent and child say to each other. Values of tensors are never in a message; they lie in the arenas.
 
 Every child has two arenas. ``given`` holds parameters and buffers (fixed) and the inputs (slots); ``made`` holds, per
-slot, the outputs and
-then the state that the workload is known to touch (mutated inputs, updated buffers), all poisoned before each run.
+slot, the outputs and then the state that the workload is known to touch (mutated inputs, updated buffers), all
+poisoned before each run.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from strop.records.evidence import Circumstance, Distribution, Stage
 from strop.records.graph import Capture, KernelEdit, KernelKind
 from strop.records.opportunity import Decline, Proposal
 from strop.records.profile import DeviceKernel, KernelProfile
-from strop.records.recipe import Step
 from strop.records.target import Target
 from strop.records.workload import Description, Leaf, Variant, Workload
+from strop.wire.launches import AskLaunches, LaunchesReply
 from strop.wire.layout import Layout
 from strop.wire.omission import Omit, Omitted
 
@@ -182,20 +182,6 @@ class AskProposals(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AskLaunches(Record):
-    """How long each of several edits of generated kernels takes, alone on the arguments that the workload gives it and
-    with nothing left in caches of ``cache_bytes``, and whether it leaves there what the compiler's own version leaves;
-    without memory for copies of the arguments that is not looked at. What is not reached within ``limit_s`` seconds is
-    left out.
-    """
-
-    steps: tuple[Step, ...]
-    cache_bytes: int
-    limit_s: float
-    ask: Literal["launches"] = "launches"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class AskMemory(Record):
     """Peak memory of one call of what is loaded, above what stood before."""
 
@@ -337,26 +323,6 @@ class ProposalsReply(Record):
     minimal_bytes: int = 0
     product_flop: int = 0
     reply: Literal["proposals"] = "proposals"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LaunchTime(Record):
-    """What one edit of a kernel takes per launch beside the compiler's own version, each alone; ``because`` says why it
-    could not be launched or what else it left, and then both times are 0.
-    """
-
-    step: Step
-    time_ns: float = 0.0
-    own_ns: float = 0.0
-    because: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LaunchesReply(Record):
-    """Answer to AskLaunches, in the order of the steps."""
-
-    times: tuple[LaunchTime, ...]
-    reply: Literal["launches"] = "launches"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

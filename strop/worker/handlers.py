@@ -13,12 +13,12 @@ from strop.errors import InternalFault
 from strop.records.evidence import Circumstance, Stage
 from strop.targets._arithmetic import set_math_modes
 from strop.targets._devices import give_back_unused, synchronise
+from strop.wire.launches import AskLaunches
 from strop.wire.messages import (
     Accept,
     Accepted,
     AskCapture,
     AskCounters,
-    AskLaunches,
     AskMemory,
     AskProfile,
     AskProposals,

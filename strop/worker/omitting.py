@@ -1,7 +1,7 @@
 """Omit: the workload in double precision without one of its operators, to see whether anybody would notice.
 
 What stands in an operator's place is what a candidate could put there that leaves it out: something that the operator
-was given and that has the shape of its result (a clamp's own input, one of the two terms of a sum), or one number,
+was given and that is as large as its result (a clamp's own input, one of the two terms of a sum), or one number,
 whatever the inputs are. The number is the parent's: it was the result's mean on other inputs. Views, copies and fills
 compute nothing, so there is nothing to leave out.
 """
@@ -84,7 +84,7 @@ class Omitting(Widening):
         operand = self._request.operand
         for position, (each, number) in enumerate(zip(made, self._request.numbers, strict=True)):
             if operand is not None and position == 0:
-                each.copy_(_fitting(given, each)[operand])
+                each.copy_(_fitting(given, each)[operand].reshape(each.shape))
             else:
                 each.fill_(_as_value(number, each.dtype))
 
@@ -112,10 +112,10 @@ def _given(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any], *, copied:
 
 
 def _fitting(given: Sequence[torch.Tensor], result: torch.Tensor) -> list[torch.Tensor]:
-    """What could stand in the place of a result. Whole numbers may be indices, and are never exchanged for others that
-    might reach beyond what they point to.
+    """What could stand in the place of a result, perhaps in another shape: a mean over one element is that element.
+    Whole numbers may be indices, and are never exchanged for others that might reach beyond what they point to.
     """
-    alike = [each for each in given if each.shape == result.shape and each.dtype is result.dtype]
+    alike = [each for each in given if each.numel() == result.numel() and each.dtype is result.dtype]
     return alike if is_inexact(result.dtype) else []
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import torch
@@ -47,6 +48,9 @@ def claimed(written: Any, inputs: Sequence[Leaf], names: Sequence[str]) -> tuple
     }
     ranged = [_symbol(path, dim, value) for (path, dim), value in values.items() if not isinstance(value, str)]
     symbols = {symbol.name: symbol for symbol in ranged}
+    for symbol in ranged:
+        if symbols[symbol.name] != symbol:
+            raise BadWorkload(f"SHAPES gives {symbol.name!r} two ranges: write it once, and its name alone elsewhere.")
     now: dict[str, int] = {}
     shapes = {path: list(leaves[path].tensor.shape) for path, _ in values}
     for (path, dim), value in values.items():
@@ -89,22 +93,40 @@ def _check(symbol: Symbol, size: int, now: dict[str, int]) -> None:
 
 
 def fitted(draw: Callable[[], Call], inputs: Sequence[Leaf]) -> Callable[[], Call]:
-    """A generator whose draws are cut, continued and laid out to be like ``inputs``."""
-    wanted = {leaf.path: leaf.tensor for leaf in inputs}
+    """A generator whose draws are cut, continued by further ones and laid out to be like ``inputs``: repeated elements
+    would hide whoever looks at the first of them alone.
+    """
 
     def redraw() -> Call:
-        shape, tensors = flatten_call(draw())
-        return shape.build(
-            {path: _fit(each, wanted[path]) if path in wanted else each for path, each in tensors.items()}
-        )
+        shape, first = flatten_call(draw())
+        drawn = [first]
+
+        def piece(path: str, number: int) -> torch.Tensor:
+            while len(drawn) <= number:
+                drawn.append(flatten_call(draw())[1])
+            return drawn[number][path]
+
+        fit = {leaf.path: _fit(partial(piece, leaf.path), leaf.tensor) for leaf in inputs if leaf.path in first}
+        return shape.build(first | fit)
 
     return redraw
 
 
-def _fit(tensor: torch.Tensor, spec: TensorSpec) -> torch.Tensor:
+def _fit(piece: Callable[[int], torch.Tensor], spec: TensorSpec) -> torch.Tensor:
     for dim, size in enumerate(sizes(spec)):
-        if size != tensor.shape[dim]:
-            tensor = tensor.index_select(dim, torch.arange(size, device=tensor.device) % tensor.shape[dim])
+        if size != piece(0).shape[dim]:
+            piece = partial(_joined, piece, dim, size)
+    return _laid_out(piece(0), spec)
+
+
+def _joined(piece: Callable[[int], torch.Tensor], dim: int, size: int, number: int) -> torch.Tensor:
+    """So many pieces beside one another that they are long enough."""
+    count = -(-size // piece(0).shape[dim])
+    pieces = [piece(number * count + each) for each in range(count)]
+    return torch.cat(pieces, dim).narrow(dim, 0, size)
+
+
+def _laid_out(tensor: torch.Tensor, spec: TensorSpec) -> torch.Tensor:
     stride = steps(spec)
     if stride is None:
         return tensor.contiguous()

@@ -104,9 +104,12 @@ def test_ctrl_c_and_the_time_limit_keep_what_is_done(tool):
     assert tool(row, "--time-limit", "1s") == ["c"]
 
 
-def test_results_of_another_machine_are_not_gone_on_with(tool):
+@pytest.mark.parametrize("what", ["machine", "suite"])
+def test_results_of_another_machine_or_suite_are_not_gone_on_with(tool, what):
     tool(row)
-    found = json.loads(tool.out.read_text()) | {"machine": "another one"}
+    found = json.loads(tool.out.read_text())
+    assert found["suite"] == "suite"
+    found |= {what: "another one"}
     tool.out.write_text(json.dumps(found))
     with pytest.raises(SystemExit, match="another one"):
         tool(row)

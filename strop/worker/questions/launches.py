@@ -23,7 +23,7 @@ from strop.records.graph import CompiledKernel, KernelKind
 from strop.records.recipe import Step
 from strop.targets._devices import on_host
 from strop.transforms._kernel_text import read_kernel
-from strop.wire.messages import AskLaunches, LaunchesReply, LaunchTime
+from strop.wire.launches import AskLaunches, LaunchesReply, LaunchTime
 from strop.worker.guard import Blamed, foreign
 from strop.worker.questions._base import Question, plain_call
 from strop.worker.session import Session

@@ -24,6 +24,7 @@ from strop.records.tensor import DType, TensorSpec
 from strop.records.workload import Description, Domain, DomainKind, Leaf, SourceKind, Workload, WorkloadSource
 from strop.wire import messages as m
 from strop.wire.chain import Chain
+from strop.wire.launches import LaunchesReply, LaunchTime
 from strop.wire.omission import Omitted
 from strop.wire.tensors import copied, views
 from tests.unit.wire.guards import guard_mask
@@ -285,11 +286,11 @@ class ScriptedChild:
             taken = self.script.launch_ns(step)
             failed = isinstance(taken, str)
             times.append(
-                m.LaunchTime(step=step, because=taken)
+                LaunchTime(step=step, because=taken)
                 if failed
-                else m.LaunchTime(step=step, time_ns=taken, own_ns=self.script.own_ns)
+                else LaunchTime(step=step, time_ns=taken, own_ns=self.script.own_ns)
             )
-        return m.LaunchesReply(times=tuple(times))
+        return LaunchesReply(times=tuple(times))
 
     def _memory(self, request):
         return m.MemoryReply(peak_bytes=self.script.memory_bytes, held_bytes=self.script.held_bytes)

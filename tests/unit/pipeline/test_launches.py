@@ -9,6 +9,7 @@ from strop.records.opportunity import Legality, ParameterRange, Proposal
 from strop.records.profile import Bound, KernelProfile
 from strop.records.recipe import Step
 from strop.wire import messages as m
+from strop.wire.launches import AskLaunches
 from tests.unit.pipeline.scripted import Script, ScriptedWall, crash
 from tests.unit.pipeline.test_line import court
 
@@ -55,7 +56,7 @@ def settled(launch_ns, proposals, budget_s=1e3, **more):
 
 
 def asked(wall):
-    return [request for _, request in wall.asked if isinstance(request, m.AskLaunches)]
+    return [request for _, request in wall.asked if isinstance(request, AskLaunches)]
 
 
 def by_block(step):
@@ -113,7 +114,7 @@ def test_other_proposals_are_left_alone_and_nobody_is_asked():
     assert list(found) == closed and asked(wall) == []
 
 
-@pytest.mark.parametrize("request_type", [m.AskLaunches, m.Load])
+@pytest.mark.parametrize("request_type", [AskLaunches, m.Load])
 def test_a_child_that_dies_leaves_the_proposals_as_they_were_and_it_is_said(request_type, caplog):
     proposals = [retuned()]
     found, wall = settled(by_block, proposals, faults={request_type: crash()})

@@ -1,18 +1,23 @@
 """Other shapes and layouts: what a claim leads to, and what a candidate has to do there."""
 
+import secrets
+from contextlib import ExitStack
 from dataclasses import replace
 
 import pytest
 import torch
 
+from strop.errors import WorkloadInconclusive
 from strop.pipeline.cases import full_plan, screening_plan, variant_cases
 from strop.pipeline.claims import GROWN_BYTES, boundary_sizes, claimed_variants, told
 from strop.pipeline.judge import CONFIRMATION, VERIFICATION, judge
+from strop.records.candidate import CompiledForm
 from strop.records.evidence import CrashKind, Distribution
 from strop.records.tensor import DType, Symbol, TensorSpec
 from strop.records.verdict import Inconclusive, Scope
 from strop.records.workload import Domain, DomainKind, Leaf, Variant
 from strop.wire import messages as m
+from strop.wire.messages import ChildRole
 from tests.unit.pipeline.scripted import CONDITIONS, Script, ScriptedWall, X, crash, description
 from tests.unit.pipeline.test_line import FLOOR, RECIPE, RULES, SOURCE, court, failed_check, run
 
@@ -24,7 +29,7 @@ def leaf(*shape, path="x", stride=None, **changes):
 
 
 CLAIM = description(claims=(leaf(ROWS, 4),))
-NAMES = ("x of 1 x 4", "x of 65 x 4", "x of 100 x 4", "x of 63 x 4")
+NAMES = ("x of 1 x 4", "x of 65 x 4", "x of 100 x 4", "x of 48 x 4")
 
 
 @pytest.fixture(autouse=True)
@@ -35,10 +40,10 @@ def the_secret_size_is_in_the_middle(monkeypatch):
 @pytest.mark.parametrize(
     ("low", "high", "own", "growth", "sizes"),
     [
-        (1, None, 64, 4.0, (1, 65, 256, 161)),
-        (1, 64, 64, 4.0, (1, 41, 63, 33)),
-        (1, 96, 48, 4.0, (1, 49, 96, 61)),
-        (1, None, 100, 1.0, (1, 101, 65, 63)),
+        (1, None, 64, 4.0, (1, 65, 256, 176)),
+        (1, 64, 64, 4.0, (1, 48, 63, 33)),
+        (1, 96, 48, 4.0, (1, 49, 96, 16)),
+        (1, None, 100, 1.0, (1, 101, 68, 63)),
         (7, 9, 8, 4.0, (7, 9)),
         (1, 1, 1, 4.0, ()),
         (1, None, 1, 4.0, (2, 4, 3)),
@@ -60,8 +65,8 @@ def test_equal_names_are_equal_sizes_and_each_dimension_is_at_another_boundary()
     assert shapes_of(found) == [
         ((1, 17), (1,)),
         ((65, 32), (65,)),
-        ((100, 21), (100,)),
-        ((63, 1), (63,)),
+        ((100, 24), (100,)),
+        ((48, 1), (48,)),
     ]
 
 
@@ -69,6 +74,26 @@ def test_large_inputs_do_not_grow_much():
     rows = GROWN_BYTES // 16
     found = claimed_variants(description(inputs=(leaf(rows, 4),), claims=(leaf(replace(ROWS, high=None), 4),)))
     assert max(shape[0][0] for shape in shapes_of(found)) == rows + 1
+
+
+def test_a_size_that_is_meant_twice_grows_half_as_far():
+    square = description(inputs=(leaf(64, 64),), claims=(leaf(replace(ROWS, high=None), replace(ROWS, high=None)),))
+    assert max(shape[0] for shape in shapes_of(claimed_variants(square))) == (128, 128)
+
+
+@pytest.mark.parametrize("own", [1, 6, 40, 48, 1000, 4096])
+def test_vectors_divide_the_secret_size_where_they_divide_the_own_one(own, monkeypatch):
+    monkeypatch.setattr("strop.pipeline.claims.randbelow", secrets.randbelow)
+    vector = max(each for each in (1, 2, 4, 8, 16) if own % each == 0)
+    for _ in range(20):
+        secret = boundary_sizes(Symbol(name="n", low=1, high=None), own, 4.0)[-1]
+        assert secret != own and secret % vector == 0 and secret // vector % 2 == 1
+
+
+def test_where_a_trusted_child_ends_the_shape_is_named():
+    wall = ScriptedWall(CLAIM, eager=ends_at(65, CrashKind.MEMORY))
+    with pytest.raises(WorkloadInconclusive, match=r"With x of 65 x 4, which the workload claims: .* it broke"):
+        run(wall, SOURCE)
 
 
 def test_what_lay_transposed_still_does():
@@ -86,6 +111,8 @@ def test_any_layout_is_two_of_them_where_they_differ():
     transposed, sliced = claimed_variants(description(inputs=inputs, any_layout=True))
     assert {each.path: each.tensor.stride for each in transposed.inputs} == {"x": (1, 64)}
     assert {each.path: each.tensor.stride for each in sliced.inputs} == {"x": (7, 1), "bias": (2,), "row": (6, 1)}
+    blocks = claimed_variants(description(inputs=(leaf(2, 3, 6, 16),), any_layout=True))[1]
+    assert blocks.inputs[0].tensor.stride == (354, 117, 19, 1)
     assert claimed_variants(description(inputs=(leaf(1),), any_layout=True)) == ()
     assert claimed_variants(description()) == ()
 
@@ -155,14 +182,14 @@ def ends_at(rows, kind=CrashKind.RAISED):
 
 
 def test_whoever_raises_there_does_not_survive():
-    found = run(ScriptedWall(CLAIM, candidate=ends_at(63)), SOURCE).verdict.objection
-    assert found.check == "survives" and found.because.startswith("With x of 63 x 4: It ended while other shapes")
+    found = run(ScriptedWall(CLAIM, candidate=ends_at(48)), SOURCE).verdict.objection
+    assert found.check == "survives" and found.because.startswith("With x of 48 x 4: It ended while other shapes")
     script = Script(faults={m.Vary: crash(CrashKind.SIGNAL)})
     assert failed_check(run(ScriptedWall(CLAIM, candidate=script), SOURCE)) == "survives"
 
 
 def test_a_fault_of_ours_there_is_nobodys():
-    found = run(ScriptedWall(CLAIM, candidate=ends_at(63, CrashKind.INFRASTRUCTURE)), SOURCE).verdict.objection
+    found = run(ScriptedWall(CLAIM, candidate=ends_at(48, CrashKind.INFRASTRUCTURE)), SOURCE).verdict.objection
     assert isinstance(found, Inconclusive) and found.check == "survives"
 
 
@@ -218,10 +245,37 @@ def test_beside_a_compiled_baseline_eager_answers_and_goes():
         trusted.change_baseline("default")
         judgement = judge(trusted, SOURCE, RULES, CONDITIONS, FLOOR, CONFIRMATION)
         closed = sum(child.closed for child in wall.children)
-        with pytest.raises(RuntimeError, match="eager at hand"), trusted.at(Variant(sample=1)):
-            pass
+        with pytest.raises(RuntimeError, match="eager at hand"):
+            trusted.turn(Variant(sample=1))
     assert judgement.verdict.scope.variants == NAMES and judgement.comparison is not None
     assert closed >= 1
+
+
+def test_who_is_loaded_meanwhile_is_lent_what_its_own_inputs_take():
+    wall = ScriptedWall(CLAIM)
+    with court(wall) as trusted, ExitStack() as stack, trusted.with_eager():
+        trusted.turn(claimed_variants(CLAIM)[0])
+        child = trusted.loaded(stack, ChildRole.BASELINE, CompiledForm(mode="default"))
+        assert child.given.views(0)["x"].shape == (64, 4)
+
+
+def test_nobody_is_asked_to_turn_back_after_an_interrupt():
+    def interrupted(x, w):
+        if len(x) == 65:
+            raise KeyboardInterrupt
+        return x * w
+
+    wall = ScriptedWall(CLAIM, candidate=Script(compute=interrupted))
+    with pytest.raises(KeyboardInterrupt):
+        run(wall, SOURCE)
+    assert next(each for _, each in reversed(wall.asked) if isinstance(each, m.Vary)).variant is not None
+
+
+def test_the_users_acceptance_function_is_not_asked_about_shapes_that_it_may_not_know():
+    wall = ScriptedWall(replace(CLAIM, has_acceptance=True))
+    assert run(wall, SOURCE).verdict.scope.variants == NAMES
+    asked = [type(request) for _, request in wall.asked]
+    assert m.Accept in asked and m.Accept not in asked[asked.index(m.Vary) :]
 
 
 def test_the_answers_for_a_variant_are_remembered():

@@ -11,7 +11,8 @@ from strop.records.candidate import CompiledForm
 from strop.records.graph import CompiledKernel, KernelKind
 from strop.records.recipe import Step
 from strop.records.target import Target
-from strop.wire.messages import AskLaunches, ChildRole
+from strop.wire.launches import AskLaunches
+from strop.wire.messages import ChildRole
 from strop.worker.loading import load
 from strop.worker.questions import launches
 from strop.worker.session import Session

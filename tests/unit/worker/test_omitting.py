@@ -75,6 +75,12 @@ def test_in_its_place_stands_one_number(tmp_path):
     assert torch.equal(found.answer("sum", numbers=(2.0,)), 2 * x)
 
 
+def test_what_is_as_large_takes_its_place_in_any_shape(tmp_path):
+    found = Without(tmp_path, "return x.unsqueeze(1).mean(1) * 2")
+    (x,) = found.inputs.values()
+    assert torch.equal(found.answer("mean", 0), 2 * x)
+
+
 def test_whole_numbers_and_booleans_get_numbers_of_their_own_kind(tmp_path):
     found = Without(tmp_path, "return x.gather(1, x.argmax(1, keepdim=True)) * (x > 100)")
     (x,) = found.inputs.values()

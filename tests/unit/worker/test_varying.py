@@ -1,5 +1,7 @@
 """What a workload claims beyond its own inputs, and its own inputs made to fit."""
 
+from itertools import count
+
 import pytest
 import torch
 
@@ -11,6 +13,7 @@ from strop.wire.messages import ChildRole, Describe, Done, Expect, Vary
 from strop.worker.describe import describe, describe_variant
 from strop.worker.draws import draw_inputs
 from strop.worker.gold import Oracle
+from strop.worker.leaves import Call
 from strop.worker.varying import claimed, fitted, read_layouts
 from tests.unit.worker.client import Child
 from tests.unit.worker.opening import model, opened_text
@@ -46,6 +49,7 @@ def test_a_claim_names_dimensions_of_inputs():
         ({"x": {0: (1, 4)}}, "widen it"),
         ({"x": {0: "batch"}}, "no range"),
         ({"x": {0: ("n", 1, 64), 1: "n"}}, "sizes that differ"),
+        ({"x": {0: ("n", 1, 64)}, "mask": {0: ("n", 1, 32)}}, "'n' two ranges"),
     ],
 )
 def test_a_claim_that_cannot_be_meant_says_what_to_write(written, says):
@@ -73,10 +77,24 @@ def test_own_inputs_are_cut_continued_and_laid_out(tmp_path):
     longer = own.at(Variant(inputs=(leaf("args[0]", 19, 6, stride=(1, 19)),)))
     sample = longer.sample["args[0]"]
     assert sample.shape == (19, 6) and sample.stride() == (1, 19)
-    assert torch.equal(sample[8:16], sample[:8])
+    # What was there already is not there again: equal elements would tie, and one period would do for all.
+    assert len(sample.unique()) == sample.numel()
     assert longer.module is own.module and longer.shape.build(longer.sample).args[1] == 2
     assert own.at(Variant(inputs=(leaf("args[0]", 3, 6),))).sample["args[0]"].shape == (3, 6)
     assert torch.equal(fitted(own.brought.draw, ())().args[0][:0], torch.empty(0, 6))
+
+
+def test_longer_inputs_belong_together_as_their_pieces_do():
+    numbers = count()
+
+    def draw():
+        number = float(next(numbers))
+        return Call((torch.full((2, 3), number), torch.full((2,), number)))
+
+    longer = fitted(draw, (leaf("args[0]", 5, 7), leaf("args[1]", 5)))().args
+    assert longer[0][:, :3].tolist() == [[0.0] * 3] * 2 + [[1.0] * 3] * 2 + [[2.0] * 3]
+    assert longer[0][0].tolist() == [0.0] * 3 + [3.0] * 3 + [6.0]
+    assert longer[1].tolist() == [0.0, 0.0, 1.0, 1.0, 2.0] and next(numbers) == 9
 
 
 def test_a_variant_is_described_and_answered(tmp_path):
