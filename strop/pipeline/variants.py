@@ -51,7 +51,7 @@ def _at(court: Court, child: ChildPort, variant: Variant, own: Sequence[Leaf], c
     except BadWorkload as error:
         cascade.notes.append(f"Left out, for the workload itself does not answer with {told(variant, own)}: {error}")
     except WorkloadInconclusive as error:
-        raise WorkloadInconclusive(f"With {told(variant, own)}, which the workload claims: {error}") from error
+        raise type(error)(f"With {told(variant, own)}, which the workload claims: {error}") from error
     return True
 
 

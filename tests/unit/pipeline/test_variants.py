@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from strop.errors import WorkloadInconclusive
+from strop.errors import ChildLost, WorkloadInconclusive
 from strop.pipeline.cases import full_plan, screening_plan, variant_cases
 from strop.pipeline.claims import GROWN_BYTES, boundary_sizes, claimed_variants, told
 from strop.pipeline.judge import CONFIRMATION, VERIFICATION, judge
@@ -90,9 +90,12 @@ def test_vectors_divide_the_secret_size_where_they_divide_the_own_one(own, monke
         assert secret != own and secret % vector == 0 and secret // vector % 2 == 1
 
 
-def test_where_a_trusted_child_ends_the_shape_is_named():
-    wall = ScriptedWall(CLAIM, eager=ends_at(65, CrashKind.MEMORY))
-    with pytest.raises(WorkloadInconclusive, match=r"With x of 65 x 4, which the workload claims: .* it broke"):
+@pytest.mark.parametrize(
+    ("kind", "error"), [(CrashKind.MEMORY, WorkloadInconclusive), (CrashKind.INFRASTRUCTURE, ChildLost)]
+)
+def test_where_a_trusted_child_ends_the_shape_is_named(kind, error):
+    wall = ScriptedWall(CLAIM, eager=ends_at(65, kind))
+    with pytest.raises(error, match=r"With x of 65 x 4, which the workload claims: .* it broke"):
         run(wall, SOURCE)
 
 
