@@ -107,8 +107,11 @@ class Nursery:
                 socket.send_fds(self._line, [b"fork"], [told.fileno(), *lent])
                 answer, descriptors, *_ = socket.recv_fds(self._line, 16, 1)
             except OSError:
-                # It is gone, or never came up: whoever is started without it will say why.
+                # It is gone, or never came up: whoever is started without it will say why. What it was asked for it
+                # must not fork later on, beside that one.
                 self._is_closed = True
+                if self._process is not None:
+                    self._process.kill()
                 return None
         return Forked(int(answer), descriptors[0]) if descriptors else None
 

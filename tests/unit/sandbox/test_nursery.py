@@ -16,6 +16,7 @@ from strop.errors import ChildFault
 from strop.records.contract import CONTRACTS
 from strop.records.evidence import CrashKind
 from strop.records.workload import SourceKind, Workload, WorkloadSource
+from strop.sandbox import nursery as nursery_module
 from strop.sandbox.isolation import Grade, why_not
 from strop.sandbox.processes import descendants, marked
 from strop.sandbox.wall import LocalWall
@@ -103,7 +104,9 @@ print(codecache._HEADER_DIR.startswith(os.environ["TMPDIR"]), cache_dir().starts
 def test_what_a_compiler_keeps_lies_with_the_child(tmp_path):
     with LocalWall(Settings(home=tmp_path / "home"), ahead={ChildRole.RECIPE: 1}, forks=True) as wall:
         wall.prepare()
-        time.sleep(8)
+        # Until it has imported what it imports ahead.
+        with wall.device_lock("none", still=True):
+            pass
         with wall.child(ChildRole.CANDIDATE) as child:
             run_in(child, tmp_path, KEPT)
             assert child.log_tail().split() == ["True", "True", "<end>"]
@@ -179,6 +182,17 @@ def test_where_the_nursery_died_children_are_started(tmp_path):
                 assert after._process._keeper.pid in {each for each in descendants(os.getpid())}
             run_in(before, tmp_path, "")
         assert not marked(before._process.token)
+
+
+def test_one_that_does_not_answer_is_ended_and_forks_nothing_later(tmp_path, monkeypatch):
+    monkeypatch.setattr(nursery_module, "ANSWER_S", 0.2)
+    with wall_of(tmp_path, forks=True) as wall:
+        nursery_of(wall).start()
+        os.kill(nursery_of(wall).pid, signal.SIGSTOP)
+        with wall.child(ChildRole.CANDIDATE) as child:
+            run_in(child, tmp_path, "")
+            assert psutil.Process(nursery_of(wall).pid).status() == psutil.STATUS_ZOMBIE
+            assert len(marked(child._process.token)) == 1
 
 
 def test_closing_leaves_nothing(tmp_path):
