@@ -26,6 +26,7 @@ from strop.records.target import Target
 from strop.records.tensor import HOST
 from strop.records.workload import Workload
 from strop.sandbox.isolation import Grade, best_grade, why_not
+from strop.sandbox.limits import Limits
 from strop.sandbox.wall import ONE_CANDIDATE, LocalWall
 from strop.settings import Settings, read_settings
 from strop.storage.artefacts import Artefacts
@@ -200,7 +201,12 @@ def _children_ahead(*, timed: bool) -> dict[ChildRole, int]:
     return {ChildRole.RECIPE: 2, ChildRole.BASELINE: 3, ChildRole.REFERENCE: 1}
 
 
-def open_wall(settings: Settings, target: Target, ahead: Mapping[ChildRole, int] = ONE_CANDIDATE) -> LocalWall:
+def open_wall(
+    settings: Settings,
+    target: Target,
+    ahead: Mapping[ChildRole, int] = ONE_CANDIDATE,
+    limits: Limits | None = None,
+) -> LocalWall:
     """Children of this machine; reference and baseline keep their compile caches from run to run.
 
     Raises:
@@ -208,6 +214,7 @@ def open_wall(settings: Settings, target: Target, ahead: Mapping[ChildRole, int]
     """
     return LocalWall(
         settings,
+        limits,
         isolation=_isolation(settings, target),
         threads=target.threads,
         trusted_cache=settings.home / "cache",

@@ -16,13 +16,11 @@ from strop.records.candidate import Candidate
 from strop.records.contract import CONTRACTS
 from strop.records.decision import Judgement
 from strop.records.target import Target
-from strop.records.tensor import HOST
 from strop.sandbox.limits import GIB, MIB, Limits
 from strop.sandbox.wall import LocalWall
 from strop.sources.candidate import human_candidate, read_candidate
 from strop.stats.sequential import Plan
-from strop.targets import SHELF as TARGETS
-from strop.wiring import House, calibrated, conditions_of, find_kind, open_house
+from strop.wiring import House, calibrated, conditions_of, find_kind, open_house, open_wall
 
 CONTRACT = CONTRACTS["fp32"]
 TIMED = Depth(plan=screening_plan, processes=1, looks=Plan((8,)), chained=True)
@@ -81,10 +79,7 @@ def open_bench(kind: str | None = "cpu", limits: Limits = TIGHT, timeouts: Timeo
     with ExitStack() as stack:
         house = stack.enter_context(open_house())
         target = calibrated(find_kind(kind), house.settings)
-        cache, seen = house.settings.home / "cache", TARGETS.get(target.name).environment()
-        wall = stack.enter_context(
-            LocalWall(house.settings, limits, trusted_cache=cache, extra=seen, forks=target.device == HOST)
-        )
+        wall = stack.enter_context(open_wall(house.settings, target, limits=limits))
         bench = Bench(house, target, wall, timeouts)
         stack.callback(bench.close)
         yield bench
