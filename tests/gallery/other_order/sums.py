@@ -240,11 +240,16 @@ def _two_passes(draw, values):
     return centre, total(draw, (values - centre[..., None]).square())
 
 
-def _relative_to_the_first(draw, values):
-    """Relative to one of the values, and what that makes wrong is taken off again."""
-    apart = values - values[..., :1]
+def _relative_to_a_guess(draw, values):
+    """One pass over both sums, relative to a guess of the mean (Chan, Golub and LeVeque 1983), which is that of a part.
+
+    The guess is no single value: x - v is rounded by up to u |x - v|, so an outlier in that place makes the mean many
+    times less accurate than any order of summing does, and to reject that is right.
+    """
+    guess = values[..., : -(-values.shape[-1] // draw.randint(2, 4))].mean(-1)
+    apart = values - guess[..., None]
     centre = mean(draw, apart)
-    return centre + values[..., 0], total(draw, (apart - centre[..., None]).square())
+    return guess + centre, (total(draw, apart.square()) - values.shape[-1] * centre.square()).clamp_min(0)
 
 
 def _merged(draw, values):
@@ -273,7 +278,7 @@ def _welford(draw, values):
 
 def moments(draw, values):
     """The mean and the sum of squared distances from it."""
-    return draw.choice([_two_passes, _relative_to_the_first, _merged, _welford])(draw, values)
+    return draw.choice([_two_passes, _relative_to_a_guess, _merged, _welford])(draw, values)
 
 
 def variance(draw, values, *, correction=1):
