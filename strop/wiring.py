@@ -226,7 +226,7 @@ def open_wall(
 
 
 def _isolation(settings: Settings, target: Target) -> Grade:
-    """What was asked for, or else the strongest. Behind which layers a GPU's driver works was not tried yet."""
+    """What was asked for, or else the strongest. On a GPU nothing was judged behind the strong ones yet."""
     if not settings.isolation:
         return best_grade() if target.device == HOST else Grade.C
     asked = Grade(settings.isolation)

@@ -32,7 +32,10 @@ _LOAD, _IF_EQUAL, _IF_AT_LEAST, _IF_ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0
 _NUMBER_AT, _ARCHITECTURE_AT, _FIRST_ARGUMENT_AT, _SECOND_ARGUMENT_AT = 0, 4, 16, 24
 _ALLOW, _KILL, _REFUSE = 0x7FFF0000, 0x80000000, 0x00050000
 _X32 = 0x40000000
-# Of the kinds of sockets SOCK_DGRAM and SOCK_RAW alone have it: such a socket can be sent from to any address.
+_LOCAL = 1
+"""AF_UNIX. The driver of an NVIDIA GPU does not start unless it may make such a socket and bind a name to it."""
+# Of the kinds of sockets SOCK_DGRAM and SOCK_RAW alone have it: such a socket can be sent from to any address. From the
+# others nobody is reached, because nothing can be connected.
 _UNCONNECTED = 0b10
 # FS_IOC_SETFLAGS and FS_IOC_FSSETXATTR need no descriptor to write to; TIOCSTI and TIOCLINUX type on a terminal.
 _REQUESTS = (0x40086602, 0x401C5820, 0x5412, 0x541C)
@@ -60,7 +63,7 @@ _ALIKE = {
 
 _X86_64 = {
     "shmget": 29,
-    "socket": 41,
+    "connect": 42,
     "semget": 64,
     "msgget": 68,
     "chmod": 90,
@@ -156,7 +159,7 @@ _AARCH64 = {
     "msgget": 186,
     "semget": 190,
     "shmget": 194,
-    "socket": 198,
+    "connect": 203,
     "add_key": 217,
     "request_key": 218,
     "keyctl": 219,
@@ -178,6 +181,7 @@ _AARCH64 = {
 }
 _X86_64_SPECIAL = {
     "ioctl": 16,
+    "socket": 41,
     "socketpair": 53,
     "clone": 56,
     "prctl": 157,
@@ -189,6 +193,7 @@ _AARCH64_SPECIAL = {
     "ioctl": 29,
     "sched_setaffinity": 122,
     "prctl": 167,
+    "socket": 198,
     "socketpair": 199,
     "clone": 220,
     "prlimit64": 261,
@@ -225,7 +230,9 @@ def program(machine: str) -> bytes:
     for name in ("sched_setaffinity", "prlimit64"):
         # 0 is who calls; any other number may be another process of the same user.
         lines += _rule(special[name], [first, _one(_IF_EQUAL, 0, 1, 0), *refuse, *allow])
-    lines += _rule(special["socketpair"], [second, _one(_IF_ANY_BIT, _UNCONNECTED, 0, 1), *refuse, *allow])
+    connectable = [second, _one(_IF_ANY_BIT, _UNCONNECTED, 0, 1), *refuse, *allow]
+    lines += _rule(special["socket"], [first, _one(_IF_EQUAL, _LOCAL, 1, 0), *refuse, *connectable])
+    lines += _rule(special["socketpair"], connectable)
     requests = [part for each in _REQUESTS for part in (_one(_IF_EQUAL, each, 0, 1), *refuse)]
     lines += _rule(special["ioctl"], [second, *requests, *allow])
     # Its flags lie in memory, where a filter cannot read; libraries fall back on clone.

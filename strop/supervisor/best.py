@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from strop.records.candidate import Candidate, Origin
-from strop.records.decision import Decision, Keep
-from strop.records.event import Best
+from strop.records.decision import Decision, Drop, Keep
+from strop.records.event import Best, Challenged
 from strop.records.opportunity import Legality
 
 Admits = Callable[[Candidate], bool]
@@ -53,3 +53,20 @@ def fastest_first(decisions: Iterable[Decision], admits: Admits) -> list[Keep]:
     """What was kept and is admitted, by measured speedup; equals stay in the order in which they were found."""
     kept = [decision for decision in decisions if isinstance(decision, Keep) and admits(decision.candidate)]
     return sorted(kept, key=lambda keep: -keep.comparison.speedup)
+
+
+def overtaken(keep: Keep, challenges: Iterable[Challenged]) -> Drop | None:
+    """The end of a candidate that was not confirmed yet, where a mode that challenged another one takes less time than
+    the least that this one can have taken when it was screened; None where there is no such mode.
+    """
+    screened = keep.comparison
+    least_ns = screened.baseline_ns / screened.high
+    for each in challenges:
+        rival = each.comparison
+        if rival is not None and each.outdoes and rival.baseline_ns < least_ns:
+            because = (
+                f"{each.mode} takes {rival.baseline_ns / 1e6:.4g} ms, and this took {least_ns / 1e6:.4g} ms at the "
+                f"least when it was screened against {screened.baseline}"
+            )
+            return Drop(candidate=keep.candidate, reason="not_faster", because=because)
+    return None

@@ -26,7 +26,7 @@ from strop.records.event import (
 from strop.records.evidence import CrashKind
 from strop.records.result import RunResult
 from strop.searches._base import Brief, Search
-from strop.supervisor.best import CLASSES, best_of, fastest_first
+from strop.supervisor.best import CLASSES, best_of, fastest_first, overtaken
 from strop.supervisor.brief import forbidden, make_brief
 from strop.supervisor.budget import Budget, Clock, is_spent
 from strop.supervisor.journal import Journal
@@ -178,12 +178,13 @@ class _Sitting:
     def confirm(self) -> None:
         """Judge again what would be kept, for each class that is scored apart, until one holds.
 
-        The first is always begun; others only while they would end in time, going by how long one took.
+        The first is always begun; others only while they would end in time, going by how long one took. What a mode
+        of the compiler has overtaken meanwhile is settled without being begun.
         """
         needed_s: float | None = None
         for admits in CLASSES:
             for keep in fastest_first(self.state.screened.values(), admits):
-                word = self.state.confirmed.get(keep.candidate.id)
+                word = self.state.confirmed.get(keep.candidate.id) or self.overtaken(keep)
                 if word is None:
                     if needed_s is not None and not self.budget.leaves(needed_s):
                         return
@@ -192,6 +193,13 @@ class _Sitting:
                     needed_s = max(needed_s or 0.0, self.budget.used_s - began_s)
                 if isinstance(self.challenged(word), Keep):
                     break
+
+    def overtaken(self, keep: Keep) -> Drop | None:
+        """The last word on a candidate that need not be confirmed any more."""
+        word = overtaken(keep, self.state.challenges)
+        if word is not None:
+            self.decided(word, final=True)
+        return word
 
     def challenged(self, word: Decision) -> Decision:
         """Hold what was confirmed against the modes that take too long to build for anything else."""
@@ -214,13 +222,17 @@ class _Sitting:
         else:
             self.journal.write(Judged(verdict=judgement.verdict))
             decision = self.stations.decide(candidate, judgement)
-        held_s = self.stations.device_seconds_s()
-        self.journal.write(Decided(decision=decision, final=fresh, device_seconds_s=held_s))
-        self.note_best()
+        self.decided(decision, final=fresh)
         self.unjudged_in_a_row = self.unjudged_in_a_row + 1 if isinstance(trouble, WorkloadInconclusive) else 0
         if trouble is not None and self.unjudged_in_a_row >= PATIENCE:
             raise WorkloadInconclusive(f"{PATIENCE} candidates in a row could not be judged. {trouble}")
         return decision
+
+    def decided(self, decision: Decision, *, final: bool) -> None:
+        """Write down what becomes of a candidate."""
+        held_s = self.stations.device_seconds_s()
+        self.journal.write(Decided(decision=decision, final=final, device_seconds_s=held_s))
+        self.note_best()
 
     def judgement(self, candidate: Candidate, *, fresh: bool) -> Judgement:
         """Ask the station; what is nobody's fault but this machine's is tried once more."""

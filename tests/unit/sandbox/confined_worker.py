@@ -64,8 +64,13 @@ def reach_the_network():
 
 def reach_a_bound_socket():
     """Those of other processes, with a name or in the file system: Landlock knows the first kind alone."""
-    for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):
-        refused("a local socket", socket.socket, socket.AF_UNIX, kind)
+    refused("a local socket that sends to any address", socket.socket, socket.AF_UNIX, socket.SOCK_DGRAM)
+    for kind in (socket.SOCK_STREAM, socket.SOCK_SEQPACKET):
+        with socket.socket(socket.AF_UNIX, kind) as ours, socket.socket(socket.AF_UNIX, kind) as other:
+            # This much a GPU's driver needs.
+            ours.bind(f"\0strop-{os.getpid()}-{kind}")
+            ours.listen()
+            refused("a connection", other.connect, ours.getsockname())
     refused("sockets that send to any address", socket.socketpair, socket.AF_UNIX, socket.SOCK_DGRAM)
     here, there = socket.socketpair()
     with here, there:

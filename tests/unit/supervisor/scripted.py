@@ -120,7 +120,7 @@ class ScriptedStations:
         found = self.rivals.get(recipe, "did not finish in 60 s")
         if isinstance(found, str):
             return Challenged(mode=mode, candidate_id=keep.candidate.id, because=found)
-        timed = replace(comparison(found), baseline=mode, baseline_ns=BASELINE_NS / 2)
+        timed = replace(comparison(found), baseline=mode, baseline_ns=keep.comparison.candidate_ns * found)
         outdoes = found < keep.comparison.speedup
         return Challenged(mode=mode, candidate_id=keep.candidate.id, comparison=timed, outdoes=outdoes)
 

@@ -7,9 +7,20 @@ import pytest
 from strop.records.decision import Drop, Keep
 from strop.records.event import Challenged
 from strop.report.jsons import optimize_json
+from strop.supervisor.best import overtaken
 from strop.supervisor.loop import Job, optimize
 from strop.supervisor.result import summarise
-from tests.unit.supervisor.makers import TARGET, candidate, comparison, decide, judgement, keep, request, started
+from tests.unit.supervisor.makers import (
+    BASELINE_NS,
+    TARGET,
+    candidate,
+    comparison,
+    decide,
+    judgement,
+    keep,
+    request,
+    started,
+)
 from tests.unit.supervisor.scripted import Clock, ListLedger, ScriptedStations
 from tests.unit.supervisor.test_loop import best_recipe, job, kinds
 from tests.unit.supervisor.test_resume import cut, decisions
@@ -17,6 +28,8 @@ from tests.unit.supervisor.test_resume import cut, decisions
 MODE = "max-autotune"
 SLOW = replace(TARGET, slow_modes=(MODE,))
 LATE = "did not finish in 60 s"
+# A part alone is all but as fast as the whole.
+CLOSE = {"fold": 1.799, "fuse": 1.3, "wrong": "matches_reference", "fold ; fuse": 1.8}
 
 
 def sitting(stations, ledger=None, **asked):
@@ -42,7 +55,7 @@ def test_a_mode_that_does_not_finish_is_said_and_the_claim_stands():
 def test_a_slower_mode_changes_nothing_but_is_listed():
     result = optimize(sitting(ScriptedStations(rivals={"fold ; fuse": 2.5})))
     assert (result.baseline, result.kept.keep.comparison.speedup) == ("default", 1.8)
-    assert dict(result.baselines_ns)[MODE] == 500_000.0
+    assert dict(result.baselines_ns)[MODE] == pytest.approx(BASELINE_NS / 1.8 * 2.5)
     assert MODE not in dict(result.baselines_failed)
 
 
@@ -54,12 +67,33 @@ def test_a_faster_mode_becomes_what_is_claimed_over():
 
 
 def test_what_a_mode_outdoes_is_not_kept_and_the_next_best_is_asked():
-    stations, ledger = ScriptedStations(rivals={"fold ; fuse": 0.9, "fold": 1.0, "fuse": 0.8}), ListLedger()
+    stations = ScriptedStations(outcomes=CLOSE, rivals={"fold ; fuse": 0.997, "fold": 0.997})
+    ledger = ListLedger()
     result = optimize(sitting(stations, ledger))
-    assert challenges(stations) == [f"{MODE} against {recipe}" for recipe in ("fold ; fuse", "fold", "fuse")]
+    assert challenges(stations) == [f"{MODE} against {recipe}" for recipe in ("fold ; fuse", "fold")]
     assert (result.kept, result.baseline, result.not_faster) == (None, MODE, 3)
     assert result.exit_code == 0
     assert summarise(ledger.events("r-1")) == result
+
+
+def test_what_a_mode_has_overtaken_is_settled_without_being_judged_again():
+    stations, ledger = ScriptedStations(rivals={"fold ; fuse": 0.9}), ListLedger()
+    result = optimize(sitting(stations, ledger))
+    assert challenges(stations) == [f"{MODE} against fold ; fuse"]
+    assert [name for name in stations.judged if name.startswith("again")] == ["again fold ; fuse"]
+    assert (result.kept, result.not_faster) == (None, 3)
+    final, last = decisions(ledger)[-1]
+    assert final
+    assert "max-autotune takes 0.5 ms, and this took 0.7654 ms at the least" in last.because
+
+
+def test_what_may_still_win_is_not_overtaken():
+    rival = replace(comparison(0.9), baseline=MODE, baseline_ns=500_000.0)
+    lost = Challenged(mode=MODE, candidate_id="c-0", comparison=rival, outdoes=True)
+    assert overtaken(keep("fold", 1.9), [lost]) is not None
+    assert overtaken(keep("fold", 1.999), [lost]) is None, "its interval reaches beyond the mode's time"
+    assert overtaken(keep("fold", 1.9), [replace(lost, outdoes=False)]) is None
+    assert overtaken(keep("fold", 1.9), [Challenged(mode=MODE, candidate_id="c-0", because=LATE)]) is None
 
 
 def test_each_class_is_held_against_it_but_nothing_twice():
@@ -122,7 +156,7 @@ def test_a_challenge_settles_only_what_it_may():
 
 
 def test_a_mode_that_was_timed_once_is_not_listed_as_failed_later():
-    stations = ScriptedStations(rivals={"fold ; fuse": 0.9, "fold": "could not be timed"})
+    stations = ScriptedStations(outcomes=CLOSE, rivals={"fold ; fuse": 0.997, "fold": "could not be timed"})
     result = optimize(sitting(stations))
     assert challenges(stations) == [f"{MODE} against fold ; fuse", f"{MODE} against fold"]
     assert MODE in dict(result.baselines_ns) and MODE not in dict(result.baselines_failed)
