@@ -57,10 +57,15 @@ class TimeDecision(StrEnum):
     UNDECIDED = "undecided"
 
 
+OPEN_SPEEDUP = 1000.0
+"""Noise can make a saving look like the whole call; a figure that high says only that it is not known."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chained(Record):
     """What chained rounds say, in which each call's inputs follow from the results of the call before it. ``speedup``
-    is what it would be if a call saved what it saves there, ``low`` and ``high`` its 95 % interval.
+    is what it would be if a call saved what it saves there, ``low`` and ``high`` its 95 % interval; none is above
+    `OPEN_SPEEDUP`.
 
     The rest are shares of the baseline's call: ``shift_ratio`` what being chained adds to it itself, ``glue_ratio``
     what the making of its inputs takes, ``lost_ratio`` what the candidate saves otherwise and not there, and

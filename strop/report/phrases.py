@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from strop.records.decision import Keep
-from strop.records.measurement import Comparison
+from strop.records.measurement import OPEN_SPEEDUP, Comparison
 
 _TIMES = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns"))
 _SIZES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
@@ -45,7 +45,9 @@ def chained_text(comparison: Comparison) -> str:
     chained = comparison.chained
     if chained is None:
         return "not measured"
-    return f"{ratio_text(chained.speedup)} (95 % interval {chained.low:.3f} to {chained.high:.3f})"
+    low, high = (f"{bound:.3f}" if bound < OPEN_SPEEDUP else "open" for bound in (chained.low, chained.high))
+    speedup = ratio_text(chained.speedup) if chained.speedup < OPEN_SPEEDUP else "not known"
+    return f"{speedup} (95 % interval {low} to {high})"
 
 
 def share_text(share: float) -> str:

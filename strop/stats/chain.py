@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from strop.records.measurement import BASELINE, CANDIDATE, Block, Chained
+from strop.records.measurement import BASELINE, CANDIDATE, OPEN_SPEEDUP, Block, Chained
 from strop.stats.compare import INTERVAL
 from strop.stats.rounds import call_ns, raw_ns
 
@@ -17,8 +17,6 @@ FALSE_ALARM_RATE = 1 / 400
 """So often chance may make a saving seem lost where exactly as much is lost as chaining may change; where nothing is,
 it does so far less often.
 """
-LEAST_LEFT = 1e-3
-"""Of the baseline's call at least so much is taken to be left, or no number would hold the speedup."""
 
 
 def agreement(batched: Sequence[Block], chained: Sequence[Block]) -> Chained:
@@ -98,4 +96,4 @@ def _figures(published: tuple[Block, Block], chained: tuple[Block, Block]) -> tu
 
 
 def _over(left: float) -> float:
-    return 1 / max(left, LEAST_LEFT)
+    return 1 / max(left, 1 / OPEN_SPEEDUP)

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from strop.records.candidate import Candidate, Origin, SourceForm
-from strop.records.measurement import TimeDecision
+from strop.records.measurement import OPEN_SPEEDUP, Chained, TimeDecision
 from strop.records.result import Kept
 from strop.records.verdict import Failed, Inconclusive, Passed, Scope, Verdict
 from strop.records.workload import Mode
@@ -366,6 +366,23 @@ def test_source_text_is_shown_by_its_idea():
 )
 def test_times(time_ns, text):
     assert phrases.time_text(time_ns) == text
+
+
+def test_what_noise_leaves_open_in_chained_rounds_is_said():
+    chained = Chained(
+        speedup=1.5,
+        low=1.2,
+        high=OPEN_SPEEDUP,
+        lost_ratio=0.0,
+        least_lost_ratio=-0.5,
+        shift_ratio=0.1,
+        glue_ratio=2.0,
+        pairs=5,
+    )
+    text = phrases.chained_text(replace(comparison(1.5), chained=chained))
+    assert text == "1.500× (95 % interval 1.200 to open)"
+    unknown = replace(chained, speedup=OPEN_SPEEDUP)
+    assert phrases.chained_text(replace(comparison(1.5), chained=unknown)).startswith("not known (")
 
 
 def test_numbers():
