@@ -32,6 +32,7 @@ from strop.sandbox.kernel import (
     drop_capabilities,
     prctl,
 )
+from strop.sandbox.processes import descendants
 
 Become = Callable[[Mapping[str, Any]], None]
 
@@ -142,19 +143,6 @@ def _reap(child: int, status: int) -> None:
                 _tell(status, _outcome(wait_status))
 
 
-def _descendants() -> list[int]:
-    parents: dict[int, int] = {}
-    for name in os.listdir("/proc"):
-        if name.isdigit():
-            with contextlib.suppress(OSError, ValueError):
-                fields = Path(f"/proc/{name}/stat").read_bytes().rpartition(b")")[2].split()
-                parents[int(name)] = int(fields[1])
-    found = {os.getpid()}
-    while more := {pid for pid, parent in parents.items() if parent in found} - found:
-        found |= more
-    return sorted(found - {os.getpid()})
-
-
 def _start(plan: dict[str, Any], status: int, become: Become | None) -> int:
     """Start the child, in namespaces of its own where the plan says so; whose end is the child's end."""
     plan["keeper"] = os.getpid()
@@ -216,7 +204,7 @@ def _forked(plan: Mapping[str, Any], status: int, become: Become | None) -> int:
 def _end_everything(plan: Mapping[str, Any], child: int, status: int) -> None:
     """The parent is gone: leave neither process nor folder."""
     until = time.monotonic() + 10.0
-    while (left := _descendants()) and time.monotonic() < until:
+    while (left := descendants(os.getpid())) and time.monotonic() < until:
         for pid in left:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGKILL)
