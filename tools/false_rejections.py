@@ -1,4 +1,4 @@
-"""Judge honest variants: the same mathematics in other orders of rounding, none of which the referee may reject.
+"""Judge honest reorderings: the same mathematics in other orders of rounding, none of which the referee may reject.
 
     python tools/false_rejections.py [--trials 1000] [--out docs/results/false-rejections.json] [--only TEXT]
 
@@ -16,15 +16,15 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 from tests.gallery.bench import Bench  # noqa: E402
+from tests.gallery.reorderings import Reordering, reorderings  # noqa: E402
 from tests.gallery.trials import Row, judged, objection, run_all, write_result  # noqa: E402
-from tests.gallery.variants import Variant, variants  # noqa: E402
 
 OUT = ROOT / "docs" / "results" / "false-rejections.json"
 
 
-def row_of(bench: Bench, variant: Variant) -> Row:
+def row_of(bench: Bench, reordering: Reordering) -> Row:
     """One row of the result."""
-    verdict = judged(bench, variant)
+    verdict = judged(bench, reordering)
     return objection(verdict) | {"error_ratio": verdict.error_ratio, "notes": list(verdict.notes)}
 
 
@@ -49,7 +49,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=OUT)
     parser.add_argument("--only", default="", help="trials whose names hold this text; nothing is written")
     asked = parser.parse_args()
-    trials = [each for each in variants(asked.trials) if asked.only in each.name]
+    trials = [each for each in reorderings(asked.trials) if asked.only in each.name]
     partial = asked.out.with_suffix(".partial.jsonl")
     rows = run_all(trials, row_of, None if asked.only else partial)
     if not asked.only:

@@ -1,4 +1,4 @@
-"""Honest variants are honest: in double precision they answer as their workloads do. And the referee lets them pass."""
+"""Honest reorderings answer as their workloads do in double precision, and the referee lets them pass."""
 
 import runpy
 
@@ -7,9 +7,9 @@ import torch
 
 from tests.gallery.bench import open_bench
 from tests.gallery.other_order.layers import OtherOrder
-from tests.gallery.variants import UNTOUCHED, Variant, variants, varied
+from tests.gallery.reorderings import UNTOUCHED, Reordering, reordered, reorderings
 
-SAMPLE = [Variant(path, 0) for path in varied() if path.stem == "attention"]
+SAMPLE = [Reordering(path, 0) for path in reordered() if path.stem == "attention"]
 
 
 def in_double(module):
@@ -31,8 +31,8 @@ def double():
 
 
 @pytest.mark.usefixtures("double")
-@pytest.mark.parametrize("path", varied(), ids=lambda path: path.stem)
-def test_a_variant_has_the_same_mathematics(path):
+@pytest.mark.parametrize("path", reordered(), ids=lambda path: path.stem)
+def test_a_reordering_has_the_same_mathematics(path):
     torch.manual_seed(0)
     module = runpy.run_path(str(path))
     model, given = in_double(module)
@@ -57,19 +57,19 @@ def flat(made):
 
 
 @pytest.mark.parametrize(
-    "variant",
+    "reordering",
     [pytest.param(each, id=each.name, marks=pytest.mark.xdist_group(str(each.workload))) for each in SAMPLE],
 )
-def test_an_honest_variant_passes(variant, tmp_path):
-    path = tmp_path / "variant.py"
-    path.write_text(variant.text, encoding="utf-8")
+def test_an_honest_reordering_passes(reordering, tmp_path):
+    path = tmp_path / "reordering.py"
+    path.write_text(reordering.text, encoding="utf-8")
     with open_bench() as bench:
-        verdict = bench.judge(path, variant.workload).verdict
+        verdict = bench.judge(path, reordering.workload).verdict
     assert verdict.outcome == "passed", verdict.objection
 
 
 def test_trials_are_spread_over_all_workloads():
-    trials = variants(1000)
+    trials = reorderings(1000)
     assert len({each.name for each in trials}) == 1000
-    assert {each.workload for each in trials} == set(varied()) and len(varied()) >= 20
+    assert {each.workload for each in trials} == set(reordered()) and len(reordered()) >= 20
     assert set(UNTOUCHED).isdisjoint(each.workload.stem for each in trials)

@@ -1,7 +1,7 @@
-"""Honest variants without end: a workload's own code, in which operators take another order of rounding by a seed.
+"""Honest reorderings without end: a workload's own code, in which operators take another order of rounding by a seed.
 
-A variant's text is that of its workload, then that of `other_order/`, then a class that joins the two, so it stands for
-itself and any `strop verify` can judge it.
+A reordering's text is that of its workload, then that of `other_order/`, then a class that joins the two, so it stands
+for itself and any `strop verify` can judge it.
 """
 
 import ast
@@ -25,7 +25,7 @@ UNTOUCHED = {
     "to_bytes": "it rounds on purpose",
     "token_embedding": "one product for each number",
 }
-"""Workloads of the gallery that have no variants, and why."""
+"""Workloads of the gallery that have no reorderings, and why."""
 
 _JOINED = """
 
@@ -37,7 +37,7 @@ class ModelNew(Model):
 
 
 @dataclass(frozen=True)
-class Variant:
+class Reordering:
     """One honest trial."""
 
     workload: Path
@@ -60,14 +60,14 @@ def _standing_alone(path: Path) -> str:
     return ast.unparse(tree)
 
 
-def varied() -> list[Path]:
-    """The workloads that have variants: the gallery's, then typical pieces of models."""
+def reordered() -> list[Path]:
+    """The workloads that have reorderings: the gallery's, then typical pieces of models."""
     gallery = sorted((HERE / "workloads").glob("*.py"))
     return [path for path in gallery if path.stem not in UNTOUCHED] + sorted((HERE / "pieces").glob("*.py"))
 
 
-def variants(count: int) -> list[Variant]:
+def reorderings(count: int) -> list[Reordering]:
     """The first so many of an endless row of trials, in turns over all workloads."""
     turns = (range(first, first + TURN) for first in itertools.count(0, TURN))
-    endless = (Variant(path, seed) for seeds in turns for path in varied() for seed in seeds)
+    endless = (Reordering(path, seed) for seeds in turns for path in reordered() for seed in seeds)
     return list(itertools.islice(endless, count))
