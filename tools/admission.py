@@ -1,10 +1,14 @@
 """The admission report: may problems of KernelBench be judged on at all, and what would no verdict on them cover?
 
-    python tools/admission.py [--suite PATH] [--only 1/19,2/14] [--time-limit 9m] [--per-problem 60s] [--out FILE.json]
+    python tools/admission.py [--suite PATH] [--only 1/19,2/14] [--time-limit 9m] [--per-problem 60s] [--jobs 4]
+        [--out FILE.json]
 
 For each problem: whether it is admitted and why not, which operators and parameters nobody would miss, and whether its
 call is long enough to measure its kernels and not their launch. The JSON is written whole after every problem, with a
 page of Markdown beside it. Said again, it goes on where it was; what took too long is tried again with more time.
+
+With --jobs several problems are looked at side by side. Calls are timed afterwards, one problem after the other, since
+nobody else may be at work then; and what the memory did not hold beside others is tried again by itself.
 """
 
 import argparse
@@ -12,10 +16,12 @@ import json
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
@@ -40,15 +46,16 @@ from strop.settings import read_settings  # noqa: E402
 from strop.sources.items import KERNELBENCH, Item, chosen, items_of  # noqa: E402
 from strop.wire.messages import ChildRole  # noqa: E402
 from strop.wiring import Home, calibrated, conditions_of, find_kind, home_of, open_wall, write_whole  # noqa: E402
+from tools.admission_page import Row, page, title  # noqa: E402
 
 OUT = ROOT / "docs" / "results" / "kernelbench-admission.json"
 REQUEST = Request(contract=CONTRACTS["fp32"], baselines=("eager",))
 COPIES = 5
 """So often inputs and answers are held at once, some of them in double precision."""
+AHEAD = {ChildRole.REFERENCE: 1, ChildRole.BASELINE: 1}
 SHARE_OF_TIME = 0.8
 """Of what a problem has left, for leaving its parts out; a single one may take a while."""
 DONE, TOO_LARGE, TOO_LONG, FAILED = "done", "too large", "too long", "failed"
-Row = dict[str, Any]
 
 
 class TooLong(Exception):
@@ -71,55 +78,113 @@ def within(limit_s: float) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def looked_at(home: Home, wall: WallPort, target: Target, item: Item, limit_s: float) -> Row:
-    """One row of the result, as far as it went."""
+@dataclass(frozen=True)
+class Desk:
+    """Where problems are looked at; ``alone`` says that no other one is in work beside it."""
+
+    home: Home
+    wall: WallPort
+    target: Target
+    alone: bool
+
+    @contextmanager
+    def stations(self, item: Item) -> Iterator[LocalStations]:
+        """The line for one problem."""
+        workload = workload_named(item.name, self.home, self.target.device, None, item.where)
+        conditions = conditions_of(self.target, REQUEST.contract.name)
+        with LocalStations(
+            wall=self.wall, workload=workload, target=self.target, request=REQUEST, conditions=conditions
+        ) as stations:
+            yield stations
+
+
+def looked_at(desk: Desk, item: Item, limit_s: float, known: Row | None = None) -> Row:
+    """One row of the result, as far as it went; ``known`` is one that lacks only how long a call takes."""
     began_s = time.monotonic()
     row: Row = {"problem": item.key, "name": "", "outcome": FAILED, "trouble": "", "limit_s": limit_s}
     row |= {"admissible": None, "because": "", "notes": [], "random_ops": [], "liveness": None, "size": None}
+    row = row | (known or {}) | {"alone": desk.alone}
     try:
-        with within(limit_s):
-            fill(row, home, wall, target, item, began_s + limit_s)
+        with within(limit_s), desk.stations(item) as stations:
+            if known is None:
+                fill(row, stations, desk, began_s + limit_s)
+            else:
+                row["size"] = size_of(stations, desk.target)
     except TooLong:
         if row["outcome"] != DONE:
             row |= {"outcome": TOO_LONG, "trouble": f"it took longer than {limit_s:.0f} s"}
     except StropError as error:
         row |= {"outcome": outcome_of(error), "trouble": str(error)}
-    return row | {"seconds_s": round(time.monotonic() - began_s, 1)}
+    return row | {"seconds_s": round(row.get("seconds_s", 0.0) + time.monotonic() - began_s, 1)}
 
 
-def fill(row: Row, home: Home, wall: WallPort, target: Target, item: Item, until_s: float) -> None:
+def fill(row: Row, stations: LocalStations, desk: Desk, until_s: float) -> None:
     """Everything that can be said of one problem, the cheapest first."""
-    workload = workload_named(item.name, home, target.device, None, item.where)
-    row["name"] = Path(workload.source.where).stem.rpartition("-")[0]
-    conditions = conditions_of(target, REQUEST.contract.name)
-    with LocalStations(wall=wall, workload=workload, target=target, request=REQUEST, conditions=conditions) as stations:
-        description = stations.describe().description
-        row["random_ops"] = list(description.random_ops)
-        trouble = too_large(description, target)
-        if trouble:
-            row |= {"outcome": TOO_LARGE, "trouble": trouble}
-            return
-        admitted = stations.admit()
-        row |= {"admissible": admitted.admissible, "because": admitted.because, "notes": list(admitted.notes)}
-        call = stations.call()
-        row["size"] = {
-            "call_ns": round(call.call_ns),
-            "launches": call.launches,
-            "launch_ns": round(target.ceilings.call_overhead_ns),
-            "launch_bound": call.is_launch_bound,
+    row["name"] = Path(stations.workload.source.where).stem.rpartition("-")[0]
+    description = stations.describe().description
+    row["random_ops"] = list(description.random_ops)
+    trouble = too_large(description, desk.target)
+    if trouble:
+        row |= {"outcome": TOO_LARGE, "trouble": trouble}
+        return
+    admitted = stations.admit()
+    row |= {"admissible": admitted.admissible, "because": admitted.because, "notes": list(admitted.notes)}
+    if desk.alone:
+        row["size"] = size_of(stations, desk.target)
+    if admitted.admissible:
+        found = stations.liveness(SHARE_OF_TIME * max(0.0, until_s - time.monotonic()), lambda _: None)
+        row["notes"] = list(with_notes(admitted, found).notes)
+        row["liveness"] = {
+            "dead": named(found.dead),
+            "own_only": named(found.own_only),
+            "unsettled": named(found.unsettled),
+            "parts": found.parts,
+            "looked_at": found.looked_at,
+            "because": found.because,
         }
-        if admitted.admissible:
-            found = stations.liveness(SHARE_OF_TIME * max(0.0, until_s - time.monotonic()), lambda _: None)
-            row["notes"] = list(with_notes(admitted, found).notes)
-            row["liveness"] = {
-                "dead": named(found.dead),
-                "own_only": named(found.own_only),
-                "unsettled": named(found.unsettled),
-                "parts": found.parts,
-                "looked_at": found.looked_at,
-                "because": found.because,
-            }
-        row["outcome"] = DONE
+    row["outcome"] = DONE
+
+
+def size_of(stations: LocalStations, target: Target) -> Row:
+    """How long a call takes, and how much of it passes between kernels."""
+    call = stations.call()
+    return {
+        "call_ns": round(call.call_ns),
+        "launches": call.launches,
+        "launch_ns": round(target.ceilings.call_overhead_ns),
+        "launch_bound": call.is_launch_bound,
+    }
+
+
+_DESKS: list[Desk] = []
+"""Of a process that looks at problems beside others: its own, for as long as it lives."""
+
+
+def sit_down() -> None:
+    """Open the desk of such a process. Its children end with it."""
+    home = home_of()
+    target = calibrated(find_kind(None), home.settings, lambda text: None)
+    wall = open_wall(home.settings, target, ahead=AHEAD)
+    _DESKS.append(Desk(home, wall, target, alone=False))
+
+
+def looked_at_there(item: Item, limit_s: float) -> Row:
+    """The row of a problem, in such a process."""
+    return looked_at(_DESKS[0], item, limit_s)
+
+
+def side_by_side(items: Iterable[Item], jobs: int, limit_s: float, may_begin: Callable[[], bool]) -> Iterator[Row]:
+    """Rows as they come, so many at once."""
+    waiting, at_work = iter(items), set[Future[Row]]()
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=sit_down) as pool:
+        while True:
+            while len(at_work) < jobs and may_begin() and (item := next(waiting, None)) is not None:
+                at_work.add(pool.submit(looked_at_there, item, limit_s))
+            if not at_work:
+                return
+            done, at_work = wait(at_work, return_when=FIRST_COMPLETED)
+            for each in done:
+                yield each.result()
 
 
 def named(parts: tuple[Part, ...]) -> list[str]:
@@ -172,83 +237,8 @@ def summary(rows: list[Row], problems: int) -> Row:
     }
 
 
-def page(value: Row) -> str:
-    """The result as Markdown."""
-    rows, counts = value["rows"], value["summary"]
-    lively = [row for row in rows if row["liveness"]]
-    bound = [row for row in rows if row["size"] and row["size"]["launch_bound"]]
-    parts = [
-        "# Which problems of KernelBench can be judged on",
-        "Written by `python tools/admission.py` from [the same as JSON](kernelbench-admission.json); what the words "
-        "mean is said under [the referee](../referee.md#is-the-workload-fit-to-judge-on). "
-        f"Machine: {value['machine']}. Contract: {value['contract']}, baseline: eager.",
-        table(("what", "problems"), [(key.replace("_", " "), number) for key, number in counts.items()]),
-        "## Inadmissible",
-        table(("problem", "because"), [(title(row), row["because"]) for row in rows if row["admissible"] is False]),
-        "## What a candidate may leave out and pass",
-        "Each part alone. Under *own inputs only* stands what matters under other inputs or parameters of a judgement.",
-        table(
-            ("problem", "dead", "own inputs only"),
-            [
-                (title(row), listed(row["liveness"]["dead"]), listed(row["liveness"]["own_only"]))
-                for row in lively
-                if row["liveness"]["dead"] or row["liveness"]["own_only"]
-            ],
-        ),
-        "## Launch-bound",
-        "Most of an eager call passes between kernels, or in kernels that take no longer than starting them.",
-        table(
-            ("problem", "one call in us", "launches", "one launch in us"),
-            [
-                (title(row), us(row["size"]["call_ns"]), row["size"]["launches"], us(row["size"]["launch_ns"]))
-                for row in bound
-            ],
-        ),
-        "## Not looked at, or not wholly",
-        table(("problem", "because"), [(title(row), why) for row in rows for why in lacking(row)]),
-    ]
-    left = counts["problems"] - counts["looked_at"]
-    return "\n\n".join([*parts, *([f"{left} further problems were not begun."] if left else [])]) + "\n"
-
-
-def lacking(row: Row) -> Iterator[str]:
-    """What is missing in a row, as sentences."""
-    if row["outcome"] != DONE:
-        yield f"{row['outcome']}: {row['trouble']}"
-    found = row["liveness"]
-    if found and found["looked_at"] < found["parts"]:
-        yield f"{found['parts'] - found['looked_at']} of {found['parts']} parts were not left out: {found['because']}"
-    if found and found["unsettled"]:
-        yield f"dead as far as it was tried, {found['because']}: {', '.join(found['unsettled'])}"
-
-
-def table(head: tuple[str, ...], rows: list[tuple[Any, ...]]) -> str:
-    """A table of Markdown, or a word that there is nothing in it."""
-    if not rows:
-        return "None."
-    lines = [head, ("---",) * len(head), *rows]
-    return "\n".join(f"| {' | '.join(str(each).replace('|', chr(92) + '|') for each in line)} |" for line in lines)
-
-
-def title(row: Row) -> str:
-    """Number and name."""
-    return f"{row['problem']} {row['name']}".strip()
-
-
-def listed(parts: list[str]) -> str:
-    """One after the other."""
-    return ", ".join(f"`{each}`" for each in parts)
-
-
-def us(time_ns: float) -> str:
-    """Microseconds."""
-    return f"{time_ns / 1e3:.1f}"
-
-
-def known_rows(out: Path, machine: str, suite: str, limit_s: float) -> dict[str, Row]:
-    """What was found before on this machine; what took too long counts only where it had as much time. Problems of
-    another suite may have the same numbers.
-    """
+def rows_before(out: Path, machine: str, suite: str) -> dict[str, Row]:
+    """What was found before on this machine. Problems of another suite may have the same numbers."""
     if not out.exists():
         return {}
     before = json.loads(out.read_text(encoding="utf-8"))
@@ -256,52 +246,86 @@ def known_rows(out: Path, machine: str, suite: str, limit_s: float) -> dict[str,
         raise SystemExit(f"{out} was measured on {before['machine']}, this is {machine}: name another file with --out.")
     if before.get("suite", suite) != suite:
         raise SystemExit(f"{out} is about the suite {before['suite']}, not {suite}: name another file with --out.")
-    return {row["problem"]: row for row in before["rows"] if row["outcome"] != TOO_LONG or row["limit_s"] >= limit_s}
+    return {row["problem"]: row for row in before["rows"]}
 
 
-def main() -> None:
-    """Look at what was not looked at yet."""
+def is_left(row: Row | None, limit_s: float, *, alone: bool) -> bool:
+    """Whether a problem is to be looked at: for the first time, with more time, or with all the memory."""
+    if row is None or (row["outcome"] == TOO_LONG and row["limit_s"] < limit_s):
+        return True
+    return alone and row["outcome"] == TOO_LARGE and not row["alone"]
+
+
+class Report:
+    """The rows so far; written whole whenever one is added."""
+
+    def __init__(self, out: Path, machine: str, suite: str, order: list[str]) -> None:
+        self._out, self._order = out, order
+        self._head = {"schema": 1, "machine": machine, "suite": suite, "contract": REQUEST.contract.name}
+        self.rows = rows_before(out, machine, suite)
+
+    def add(self, row: Row) -> None:
+        """Keep it and say it."""
+        self.rows[row["problem"]] = row
+        found = [self.rows[key] for key in self._order if key in self.rows]
+        value = self._head | {"summary": summary(found, len(self._order)), "rows": found}
+        write_whole(self._out, (json.dumps(value, indent=1) + "\n").encode())
+        write_whole(self._out.with_suffix(".md"), page(value).encode())
+        print(f"[{len(found)}/{len(self._order)}] {told(row)}", flush=True)
+
+
+def arguments() -> argparse.Namespace:
+    """What was asked on the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=OUT)
     parser.add_argument("--suite", default=KERNELBENCH, help="a KernelBench; STROP_KERNELBENCH where none is named")
     parser.add_argument("--only", help="these problems alone, with commas: 1/19,2/14")
     parser.add_argument("--time-limit", help="begin no problem that might not end in time: 9m")
     parser.add_argument("--per-problem", default="60s", help="what one problem may take: 60s")
-    asked = parser.parse_args()
+    parser.add_argument("--jobs", type=int, default=1, help="so many problems side by side")
+    return parser.parse_args()
+
+
+def main() -> None:
+    """Look at what was not looked at yet."""
+    asked = arguments()
     items = items_of(asked.suite, REQUEST.contract.name, read_settings().kernelbench)
     wanted = chosen(items, asked.only.split(",") if asked.only else None, None)
     limit_s = budget_s(asked.per_problem)
-    total_s = budget_s(asked.time_limit) if asked.time_limit else None
+    until_s = time.monotonic() + (budget_s(asked.time_limit) if asked.time_limit else float("inf"))
     home = home_of()
-    kind = find_kind(None)
-    target = calibrated(kind, home.settings, lambda text: print(text, file=sys.stderr))
+    target = calibrated(find_kind(None), home.settings, lambda text: print(text, file=sys.stderr))
     conditions = conditions_of(target, REQUEST.contract.name)
     versions = ", ".join(f"{name} {version}" for name, version in conditions.versions if name in ("torch", "triton"))
     machine = f"{target.summary}, {conditions.machine}, {versions}"
-    rows = known_rows(asked.out, machine, items[0].suite, limit_s)
-    order = [item.key for item in items]
-    began_s = time.monotonic()
+    report = Report(asked.out, machine, items[0].suite, [item.key for item in items])
+    begun = 0
 
-    def save() -> None:
-        found = [rows[key] for key in order if key in rows]
-        value = {"schema": 1, "machine": machine, "suite": items[0].suite, "contract": REQUEST.contract.name}
-        value |= {"summary": summary(found, len(order)), "rows": found}
-        write_whole(asked.out, (json.dumps(value, indent=1) + "\n").encode())
-        write_whole(asked.out.with_suffix(".md"), page(value).encode())
+    def may_begin() -> bool:
+        # The first is always begun: a limit that is too short would be reached again and again.
+        nonlocal begun
+        if begun and time.monotonic() + limit_s > until_s:
+            return False
+        begun += 1
+        return True
 
-    left = [item for item in wanted if item.key not in rows]
     try:
-        with open_wall(home.settings, target, ahead={ChildRole.REFERENCE: 1, ChildRole.BASELINE: 1}) as wall:
-            for number, item in enumerate(left, 1):
-                if total_s is not None and number > 1 and time.monotonic() - began_s + limit_s > total_s:
-                    break
-                row = rows[item.key] = looked_at(home, wall, target, item, limit_s)
-                save()
-                print(f"[{number}/{len(left)}] {told(row)}", flush=True)
+        if asked.jobs > 1:
+            left = [item for item in wanted if is_left(report.rows.get(item.key), limit_s, alone=False)]
+            for row in side_by_side(left, asked.jobs, limit_s, may_begin):
+                report.add(row)
+        with open_wall(home.settings, target, ahead=AHEAD) as wall:
+            desk = Desk(home, wall, target, alone=True)
+            for item in wanted:
+                known = report.rows.get(item.key)
+                whole = is_left(known, limit_s, alone=True)
+                lacks_size = known is not None and known["admissible"] is not None and known["size"] is None
+                if (whole or lacks_size) and may_begin():
+                    report.add(looked_at(desk, item, limit_s, None if whole else known))
     except KeyboardInterrupt:
         raise SystemExit(130) from None
     finally:
-        print(f"{len(rows)} of {len(order)} problems are in {asked.out}", flush=True)
+        print(f"{len(report.rows)} of {len(items)} problems are in {asked.out}", flush=True)
 
 
 def told(row: Row) -> str:

@@ -47,7 +47,15 @@ def row(problem, **changes):
     size = {"call_ns": 12345.0, "launches": 3, "launch_ns": 4000, "launch_bound": True}
     found = {"dead": ["clamp (line 3 of forward())"], "own_only": [], "unsettled": [], "parts": 4}
     found |= {"looked_at": 4, "because": ""}
-    told = {"problem": problem, "name": "n", "outcome": "done", "trouble": "", "limit_s": 60.0, "seconds_s": 1.0}
+    told = {
+        "problem": problem,
+        "name": "n",
+        "outcome": "done",
+        "trouble": "",
+        "limit_s": 60.0,
+        "seconds_s": 1.0,
+        "alone": True,
+    }
     told |= {"admissible": True, "because": "", "notes": [], "random_ops": [], "liveness": found, "size": size}
     return told | changes
 
@@ -66,11 +74,18 @@ def tool(tmp_path, monkeypatch):
     def run(look, *options):
         seen = []
 
-        def looked_at(home, wall, target, item, limit_s):
+        def looked_at(desk, item, limit_s, known=None):
             seen.append(item.key)
-            return look(item.key)
+            return (known or {}) | look(item.key) | {"limit_s": limit_s, "alone": True}
+
+        def side_by_side(items, jobs, limit_s, may_begin):
+            for item in items:
+                if may_begin():
+                    seen.append(f"{item.key} of {jobs}")
+                    yield look(item.key) | {"limit_s": limit_s, "size": None, "alone": False}
 
         monkeypatch.setattr(admission, "looked_at", looked_at)
+        monkeypatch.setattr(admission, "side_by_side", side_by_side)
         monkeypatch.setattr(sys, "argv", ["admission.py", "--suite", str(suite), "--out", str(out), *options])
         admission.main()
         return seen
@@ -102,6 +117,22 @@ def test_ctrl_c_and_the_time_limit_keep_what_is_done(tool):
     # The first is always begun: a limit that is too short would be reached again and again.
     assert tool(row, "--time-limit", "1s") == ["b"]
     assert tool(row, "--time-limit", "1s") == ["c"]
+
+
+def test_side_by_side_first_and_what_needs_the_machine_to_itself_after_that(tool):
+    seen = tool(lambda key: row(key, outcome="too large" if key == "b" else "done"), "--jobs", "2")
+    assert seen == ["a of 2", "b of 2", "c of 2", "a", "b", "c"]
+    found = json.loads(tool.out.read_text())["rows"]
+    assert all(each["alone"] and each["size"] for each in found)
+    assert tool(row, "--jobs", "2") == [], "what is too large by itself stays so"
+
+
+def test_a_row_that_lacks_its_size_is_filled_and_not_looked_at_again(tool):
+    assert tool(row, "--jobs", "2", "--time-limit", "1s") == ["a of 2"]
+    original = row("a")
+    assert tool(lambda key: {"size": original["size"]} if key == "a" else row(key)) == ["a", "b", "c"]
+    first = json.loads(tool.out.read_text())["rows"][0]
+    assert first["liveness"] == original["liveness"] and first["size"] == original["size"] and first["alone"]
 
 
 @pytest.mark.parametrize("what", ["machine", "suite"])
@@ -170,14 +201,14 @@ def test_parts_are_named_by_what_they_are():
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_real_workloads_are_looked_at(tmp_path, monkeypatch):
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_real_workloads_are_looked_at(jobs, tmp_path, monkeypatch):
     (tmp_path / "dead.py").write_text(DEAD, encoding="utf-8")
     (tmp_path / "random.py").write_text(RANDOM, encoding="utf-8")
     (tmp_path / "broken.py").write_text(DEAD.replace("self.fc(x)", "self.nothing(x)"), encoding="utf-8")
     out = tmp_path / "out.json"
-    monkeypatch.setattr(
-        sys, "argv", ["admission.py", "--suite", str(tmp_path), "--out", str(out), "--per-problem", "3m"]
-    )
+    options = ["--out", str(out), "--per-problem", "3m", "--jobs", jobs]
+    monkeypatch.setattr(sys, "argv", ["admission.py", "--suite", str(tmp_path), *options])
     admission.main()
     rows = {row["problem"]: row for row in json.loads(out.read_text())["rows"]}
     found = rows["dead"]
