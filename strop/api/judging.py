@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from strop.api.asking import Asked
 from strop.api.candidates import candidate_named
 from strop.api.workloads import workload_named
-from strop.checks._base import Rules
-from strop.pipeline.judge import VERIFICATION, Floor, judge
 from strop.pipeline.stations import LocalStations
 from strop.records.candidate import Candidate
 from strop.records.decision import Judgement
@@ -130,9 +128,7 @@ def rulings(
 
 def _judged(stations: LocalStations, candidate: Candidate, say: Say) -> Judgement:
     say("judging the candidate")
-    rules = Rules(contract=stations.contract, forbid=stations.request.forbid)
-    nothing = Floor(minimal_bytes=0, product_flop=0)
-    return judge(stations.court, candidate, rules, stations.conditions, nothing, VERIFICATION)
+    return stations.verify(candidate)
 
 
 def _timed(stations: LocalStations, candidate: Candidate, say: Say) -> Judgement:

@@ -4,7 +4,7 @@ it applies.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from torch.fx import GraphModule
@@ -18,6 +18,7 @@ from strop.transforms import SHELF
 from strop.transforms._base import Rewrite, Transform
 
 MAX_APPLICATIONS = 1000
+Look = Callable[[Rewrite], None]
 
 
 @dataclass(slots=True)
@@ -29,8 +30,13 @@ class Applied:
     why_not: list[str] = field(default_factory=list)
 
 
-def apply_recipe(recipe: Recipe, graph: GraphModule, target: Target) -> Applied:
-    """Rewrite one captured graph, step by step; the graph is settled after each rewrite.
+def _nowhere(rewrite: Rewrite) -> None:
+    """Nobody looks."""
+
+
+def apply_recipe(recipe: Recipe, graph: GraphModule, target: Target, before: Look = _nowhere) -> Applied:
+    """Rewrite one captured graph, step by step; the graph is settled after each rewrite. ``before`` may look at the
+    graph, and at what each rewrite will replace there.
 
     A step that names a place (``at=...``) is repeated exactly there; one without is applied wherever it can be.
 
@@ -40,13 +46,15 @@ def apply_recipe(recipe: Recipe, graph: GraphModule, target: Target) -> Applied:
     """
     applied = Applied()
     for step in recipe.steps:
-        count, reason = _apply_step(step, graph, target, applied.options)
+        count, reason = _apply_step(step, graph, target, applied.options, before)
         applied.places.append(count)
         applied.why_not.append(reason)
     return applied
 
 
-def _apply_step(step: Step, graph: GraphModule, target: Target, options: dict[str, Scalar]) -> tuple[int, str]:
+def _apply_step(
+    step: Step, graph: GraphModule, target: Target, options: dict[str, Scalar], before: Look
+) -> tuple[int, str]:
     transform = SHELF.get(step.name)
     done: set[str] = set()
     while len(done) < MAX_APPLICATIONS:
@@ -54,6 +62,7 @@ def _apply_step(step: Step, graph: GraphModule, target: Target, options: dict[st
         if rewrite is None:
             break
         done.add(str(rewrite.step))
+        before(rewrite)
         rewrite.apply()
         options.update(rewrite.options)
         settle(graph)

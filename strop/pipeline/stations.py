@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import replace
+from functools import partial
 
 from strop.checks._base import Rules
 from strop.errors import BadCandidate, ChildFault, WorkloadInconclusive
@@ -17,9 +18,10 @@ from strop.pipeline.counters import count, heaviest, with_counters
 from strop.pipeline.court import CHILDREN_OF_A_COURT, Court, Timeouts
 from strop.pipeline.decide import decide
 from strop.pipeline.explain import explain
-from strop.pipeline.judge import CONFIRMATION, SCREENING, Floor, judge, role_of
+from strop.pipeline.judge import CONFIRMATION, SCREENING, VERIFICATION, Floor, judge, role_of
 from strop.pipeline.launches import measured
 from strop.pipeline.liveness import liveness
+from strop.pipeline.regions import NOTHING, Regions
 from strop.ports import ChildPort, WallPort
 from strop.records.candidate import Candidate, CompiledForm, Form
 from strop.records.contract import Contract
@@ -75,6 +77,7 @@ class LocalStations:
         self._costs: tuple[int, int] | None = None
         self._baseline_mode = "eager"
         self._held_bytes = 0
+        self._regions = Regions(rules=self.rules, conditions=conditions)
 
     def __enter__(self) -> LocalStations:
         return self
@@ -247,7 +250,14 @@ class LocalStations:
             return judge(self.court, candidate, rules, self.conditions, floor, SCREENING)
         self.make_room()
         with self.new_court() as court:
-            return judge(court, candidate, rules, self.conditions, floor, CONFIRMATION)
+            whole = partial(judge, court, candidate, rules, self.conditions, floor, CONFIRMATION)
+            return self._regions.judged(court, candidate, whole)
+
+    @once_more
+    def verify(self, candidate: Candidate) -> Judgement:
+        """The referee on one candidate, without the clock."""
+        whole = partial(judge, self.court, candidate, self.rules, self.conditions, NOTHING, VERIFICATION)
+        return self._regions.judged(self.court, candidate, whole)
 
     @property
     def rules(self) -> Rules:

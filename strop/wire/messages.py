@@ -23,6 +23,7 @@ from strop.records.workload import Description, Leaf, Variant, Workload
 from strop.wire.launches import AskLaunches, LaunchesReply
 from strop.wire.layout import Layout
 from strop.wire.omission import Omit, Omitted
+from strop.wire.regions import AskRegions, RegionsReply
 
 
 class ChildRole(StrEnum):
@@ -213,6 +214,7 @@ RequestMessage = (
     | AskProfile
     | AskProposals
     | AskLaunches
+    | AskRegions
     | AskMemory
     | AskCounters
 )
@@ -361,6 +363,7 @@ ReplyMessage = (
     | ProfileReply
     | ProposalsReply
     | LaunchesReply
+    | RegionsReply
     | MemoryReply
     | Raised
 )

@@ -43,6 +43,7 @@ from strop.wire.messages import (
     Vary,
 )
 from strop.wire.omission import Omit, Omitted
+from strop.wire.regions import AskRegions
 from strop.worker.accepting import accept
 from strop.worker.draws import draw_inputs
 from strop.worker.gold import write_answer
@@ -242,6 +243,7 @@ HANDLERS: Mapping[type[Any], Handler] = {
     Accept: Handler(answer=_accept, stage=Stage.VALUES, reference_only=True),
     AskCapture: Handler(answer=_question),
     AskProposals: Handler(answer=_question),
+    AskRegions: Handler(answer=_question),
     AskLaunches: Handler(answer=_question, stage=Stage.TIME),
     AskMemory: Handler(answer=_question, stage=Stage.TIME),
     AskProfile: Handler(answer=_question, stage=Stage.TIME),

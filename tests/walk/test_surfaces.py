@@ -27,6 +27,12 @@ def place(place):
     return place
 
 
+def test_what_a_recipe_replaces_is_judged_alone_as_well(place):
+    done = place.strop("verify", "work.py", "avg_pool_as_conv", "--json")
+    assert (done.code, done.json["verdict"]) == (0, "passed"), done.err
+    assert "what avg_pool_as_conv{form=shifted} replaces passed alone as well" in done.json["notes"]
+
+
 def test_a_profile_names_kernels_and_proposals(place):
     done = place.strop("profile", "work.py", "--baseline", "eager", "--json")
     assert done.code == 0, done.err

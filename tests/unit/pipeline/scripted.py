@@ -26,6 +26,7 @@ from strop.wire import messages as m
 from strop.wire.chain import Chain
 from strop.wire.launches import LaunchesReply, LaunchTime
 from strop.wire.omission import Omitted
+from strop.wire.regions import RegionsReply
 from strop.wire.tensors import copied, views
 from tests.unit.wire.guards import guard_mask
 
@@ -216,6 +217,9 @@ class ScriptedChild:
         made["out"].copy_(self.wall.reference(given["x"].double(), w.double()))
         return m.Done()
 
+    def _regions(self, request):
+        return RegionsReply(regions=self.wall.regions, left_out=self.wall.left_out)
+
     def _omit(self, request):
         if request.operator is None:
             return Omitted(operators=tuple(operator for operator, _ in self.wall.operators))
@@ -307,6 +311,8 @@ class ScriptedWall:
         self.overflowing, self.accepts, self.refused = (), True, ()
         # Operators of the reference beside what is answered without each: a function of x, w and the request.
         self.operators = ()
+        # What recipes replace. A recipe may have a script of its own, by its text.
+        self.regions, self.left_out = (), ()
 
     def described(self, variant):
         """A set of other arguments has twice the rows."""
@@ -319,6 +325,9 @@ class ScriptedWall:
         return replace(self.description, inputs=inputs, outputs=(made,))
 
     def script_for(self, role, form):
+        recipe = str(getattr(form, "recipe", ""))
+        if recipe in self.scripts:
+            return self.scripts[recipe]
         name = "candidate" if role.is_judged else getattr(form, "mode", form.form).replace("-", "_")
         default = Script(call_ns=1e3, compute=lambda x, w: x) if name == "null" else Script()
         return self.scripts.get(name, default)
