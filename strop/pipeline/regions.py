@@ -20,13 +20,17 @@ from strop.pipeline.cases import screening_plan
 from strop.pipeline.court import Court
 from strop.pipeline.judge import Depth, Floor, judge
 from strop.pipeline.verify import Cascade
-from strop.records.candidate import Candidate, RecipeForm
+from strop.records.candidate import Candidate, Origin, RecipeForm
 from strop.records.decision import Judgement
 from strop.records.evidence import CrashKind
 from strop.records.measurement import Conditions
+from strop.records.opportunity import Legality
 from strop.records.recipe import Recipe
 from strop.records.verdict import Failed
 from strop.records.workload import SourceKind, Workload, WorkloadSource
+from strop.transforms import SHELF
+from strop.transforms._base import KernelTransform
+from strop.wire.messages import ChildRole
 from strop.wire.regions import AskRegions, RegionCode, RegionsReply
 
 ALONE = Depth(plan=screening_plan, processes=0, looks=None)
@@ -53,9 +57,9 @@ class Regions:
 
     def judged(self, court: Court, candidate: Candidate, whole: Callable[[], Judgement]) -> Judgement:
         """The candidate's judgement: of a region that fails, else of the whole, with a note on each region."""
-        if not isinstance(candidate.form, RecipeForm) or candidate.form.recipe.brings_code:
+        if not isinstance(candidate.form, RecipeForm) or not _may_differ(candidate.form.recipe):
             return whole()
-        reply = self._asked(court, candidate.form.recipe)
+        reply = _asked(court, candidate.form.recipe)
         notes = [f"{UNKNOWN}: {each}" for each in reply.left_out]
         for region in reply.regions:
             found = self._known.get(region) or self._alone(court, candidate, region)
@@ -66,16 +70,6 @@ class Regions:
             notes.append(unknown if found.unknown else f"what {region.step} replaces passed alone as well")
         judgement = whole()
         return replace(judgement, verdict=replace(judgement.verdict, notes=(*judgement.verdict.notes, *notes)))
-
-    def _asked(self, court: Court, recipe: Recipe) -> RegionsReply:
-        request = AskRegions(recipe=recipe, target=court.target)
-        with owned(court.reference):
-            try:
-                return court.reference.ask(request, RegionsReply, court.timeouts.build_s)
-            except ChildFault as fault:
-                if fault.evidence.kind is not CrashKind.RAISED:
-                    raise
-                return RegionsReply(regions=(), left_out=(fault.evidence.detail,))
 
     def _alone(self, court: Court, candidate: Candidate, region: RegionCode) -> Alone:
         """Judge the step that replaces the region on the region, in a court like the candidate's."""
@@ -103,6 +97,34 @@ class Regions:
         # What applies within the workload alone may ask for more of the graph than it replaces.
         is_telling = isinstance(objection, Failed) and objection.check != BUILDS
         return Alone(failed=objection.because) if is_telling else Alone(unknown=objection.because)
+
+
+def _may_differ(recipe: Recipe) -> bool:
+    """Whether some step replaces a region by another whose results may differ in their bits, and by no code of the
+    candidate's own.
+    """
+    names = SHELF.names()
+    # What is on no shelf the candidate's own child will say.
+    transforms = [SHELF.get(step.name) for step in recipe.steps if step.name in names]
+    return not recipe.brings_code and any(
+        each.origin is not Origin.COMPILER
+        and not isinstance(each, KernelTransform)
+        and each.legality != (Legality.BIT_EXACT,)
+        for each in transforms
+    )
+
+
+def _asked(court: Court, recipe: Recipe) -> RegionsReply:
+    """By a child that is there for nothing else: running the graph takes memory, and may be impossible."""
+    request = AskRegions(recipe=recipe, target=court.target)
+    with court.wall.child(ChildRole.BASELINE) as child, owned(child):
+        court.open(child)
+        try:
+            return child.ask(request, RegionsReply, court.timeouts.build_s)
+        except ChildFault as fault:
+            if fault.evidence.kind is CrashKind.INFRASTRUCTURE:
+                raise
+            return RegionsReply(regions=(), left_out=(fault.evidence.detail,))
 
 
 def _workload(region: RegionCode, whole: Workload, folder: Path) -> Workload:

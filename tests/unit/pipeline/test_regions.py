@@ -1,18 +1,48 @@
 """What a recipe replaces is judged alone first: what fails alone fails, and what cannot be judged alone is said."""
 
+from types import SimpleNamespace
+
 import pytest
 
-from strop.errors import ChildLost, WorkloadInconclusive
+from strop.errors import ChildLost
+from strop.pipeline import regions
 from strop.pipeline.stations import LocalStations
 from strop.records.candidate import Candidate, Origin, RecipeForm, SourceForm
 from strop.records.evidence import CrashKind
+from strop.records.opportunity import Legality
 from strop.records.recipe import parse_recipe
+from strop.transforms._base import KernelTransform
 from strop.wire import messages as m
 from strop.wire.regions import AskRegions, RegionCode
 from tests.unit.pipeline.scripted import CONDITIONS, REQUEST, TARGET, WORKLOAD, Script, ScriptedWall, crash
 
 A, B = (RegionCode(step=parse_recipe(name).steps[0], text=f"# {name}") for name in "ab")
 WRONG = Script(compute=lambda x, w: x * w + 1e-3)
+
+
+class _Kernel(KernelTransform):
+    proposals = edited = None
+
+
+KINDS = {
+    "kernel": (_Kernel, Origin.CATALOGUE, (Legality.REASSOCIATED,)),
+    "options": (SimpleNamespace, Origin.COMPILER, (Legality.REASSOCIATED,)),
+    "same_bits": (SimpleNamespace, Origin.CATALOGUE, (Legality.BIT_EXACT,)),
+}
+
+
+@pytest.fixture(autouse=True)
+def shelf(monkeypatch):
+    """Steps of these names are of these kinds; all others replace a region, with other bits."""
+
+    def get(name):
+        kind, origin, legality = KINDS.get(name, (SimpleNamespace, Origin.CATALOGUE, (Legality.REASSOCIATED,)))
+        made = kind()
+        made.origin, made.legality = origin, legality
+        return made
+
+    names = ("a", "b", "c", *KINDS)
+    monkeypatch.setattr(regions, "SHELF", SimpleNamespace(get=get, names=lambda: names))
 
 
 def recipe(text):
@@ -71,8 +101,14 @@ def test_a_confirmation_judges_regions_and_a_screening_does_not():
         assert ("a.py" in opened(wall)) is fresh and verdict.outcome == "passed"
 
 
-@pytest.mark.parametrize("form", [SourceForm(text="class ModelNew: ..."), recipe('b{source="x = 1"}').form])
-def test_only_recipes_of_our_own_steps_are_asked_about(form):
+@pytest.mark.parametrize(
+    "form",
+    [
+        SourceForm(text="class ModelNew: ..."),
+        *(recipe(text).form for text in ('a{source="x = 1"}', "kernel ; options ; same_bits", "unknown")),
+    ],
+)
+def test_only_recipes_of_our_own_steps_that_may_change_bits_are_asked_about(form):
     wall = walled(A)
     verdicts(wall, Candidate(workload_id=WORKLOAD.id, form=form, origin=Origin.HUMAN))
     assert not any(isinstance(request, AskRegions) for _, request in wall.asked)
@@ -104,15 +140,17 @@ def test_a_region_that_the_reference_cannot_answer_is_a_note():
     assert any("makes NaN or Inf" in note for note in verdict.notes)
 
 
-def test_a_reference_that_only_raises_leaves_a_note():
-    fault = crash(CrashKind.RAISED, "an operator has no kernel for this device")
-    (verdict,) = verdicts(walled(A, reference_before_load=Script(faults={AskRegions: fault})), recipe("a"))
-    assert verdict.outcome == "passed" and any("no kernel for this device" in note for note in verdict.notes)
+@pytest.mark.parametrize("kind", [CrashKind.RAISED, CrashKind.MEMORY, CrashKind.TIMEOUT])
+def test_whose_graphs_cannot_be_looked_at_is_judged_whole(kind):
+    fault = crash(kind, "there is no room for it")
+    (verdict,) = verdicts(walled(A, baseline_before_load=Script(faults={AskRegions: fault})), recipe("a"))
+    assert verdict.outcome == "passed" and any("there is no room for it" in note for note in verdict.notes)
 
 
-@pytest.mark.parametrize(
-    ("kind", "error"), [(CrashKind.MEMORY, WorkloadInconclusive), (CrashKind.INFRASTRUCTURE, ChildLost)]
-)
-def test_a_reference_that_ends_is_nobodys_verdict(kind, error):
-    with pytest.raises(error, match="gone"):
-        verdicts(walled(A, reference_before_load=Script(faults={AskRegions: crash(kind, "gone")})), recipe("a"))
+def test_a_child_that_is_killed_is_asked_once_more():
+    killed = crash(CrashKind.INFRASTRUCTURE, "gone")
+    script = Script(faults={AskRegions: killed}, broken_times=1)
+    (verdict,) = verdicts(walled(A, baseline_before_load=script), recipe("a"))
+    assert verdict.outcome == "passed" and "what a replaces passed alone as well" in verdict.notes
+    with pytest.raises(ChildLost, match="gone"):
+        verdicts(walled(A, baseline_before_load=Script(faults={AskRegions: killed})), recipe("a"))
