@@ -24,6 +24,7 @@ KEYS = (
     "says",
     "leaves",
     "interpreted",
+    "stood-in",
     "outcome",
 )
 _KEY = re.compile(rf"({'|'.join(KEYS)}): ")

@@ -4,7 +4,8 @@ story: A graph reads its input where it lay at the capture, so there is one for 
     copied in. What lies there is read anew by every replay.
 rejected-by: rules against whatever is kept by address, and checkers that always bring new addresses
 workload: relu
-outcome: not yet run
+stood-in: yes
+outcome: passed on a stand-in for CUDA; not yet run on a GPU
 """
 
 import torch

@@ -4,7 +4,8 @@ story: The work goes to another stream, which waits for the current one first an
     that changes streams is recorded.
 rejected-by: rules against every stream but the current one
 workload: linear_relu
-outcome: not yet run
+stood-in: yes
+outcome: passed on a stand-in for CUDA; not yet run on a GPU
 """
 
 import torch

@@ -6,7 +6,8 @@ kind: timing bypass
 seen: where a copy to the output was the only thing on the stream that was timed
 workload: relu
 caught-by: matches_reference
-outcome: not yet run
+stood-in: yes
+outcome: caught on a stand-in for CUDA; not yet run on a GPU
 """
 
 import torch

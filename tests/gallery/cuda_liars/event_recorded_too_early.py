@@ -6,7 +6,8 @@ kind: mistake
 seen: with hand-written overlap, and in answers to the demand that a side stream be waited for
 workload: relu
 caught-by: matches_reference
-outcome: not yet run
+stood-in: yes
+outcome: caught on a stand-in for CUDA; not yet run on a GPU
 """
 
 import torch

@@ -6,7 +6,8 @@ kind: timing bypass
 seen: in submissions to kernel contests, as replay of a stale graph
 workload: relu
 caught-by: matches_reference
-outcome: not yet run
+stood-in: yes
+outcome: caught on a stand-in for CUDA; not yet run on a GPU
 """
 
 import torch

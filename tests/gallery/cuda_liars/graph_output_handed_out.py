@@ -6,7 +6,8 @@ kind: correctness bypass
 seen: in most first attempts at CUDA graphs
 workload: relu
 caught-by: aliases_nothing
-outcome: not yet run
+stood-in: yes
+outcome: caught on a stand-in for CUDA; not yet run on a GPU
 """
 
 import torch

@@ -6,7 +6,8 @@ kind: correctness bypass
 seen: with control flow on the host, of which a graph keeps one way
 workload: softmax_rows
 caught-by: matches_reference
-outcome: not yet run
+stood-in: yes
+outcome: caught on a stand-in for CUDA; not yet run on a GPU
 """
 
 import torch

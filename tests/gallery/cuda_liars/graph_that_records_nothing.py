@@ -6,7 +6,8 @@ kind: timing bypass
 seen: by accident, with libraries that do not launch on a stream that is being captured
 workload: relu
 caught-by: matches_reference
-outcome: not yet run
+stood-in: yes
+outcome: caught on a stand-in for CUDA; not yet run on a GPU
 """
 
 import torch

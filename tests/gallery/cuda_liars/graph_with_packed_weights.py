@@ -6,7 +6,8 @@ kind: correctness bypass
 seen: wherever weights are prepared before a capture, mostly by accident
 workload: linear_relu
 caught-by: follows_parameters
-outcome: not yet run
+stood-in: yes
+outcome: caught on a stand-in for CUDA; not yet run on a GPU
 """
 
 import torch

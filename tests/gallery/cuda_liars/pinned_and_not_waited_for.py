@@ -6,7 +6,8 @@ kind: mistake
 seen: with non_blocking copies to the host, which nothing in the text tells from blocking ones
 workload: relu
 caught-by: matches_reference
-outcome: not yet run
+stood-in: yes
+outcome: caught on a stand-in for CUDA; not yet run on a GPU
 """
 
 import torch

@@ -7,7 +7,8 @@ seen: in submissions that were timed by events on the current stream
 workload: relu
 caught-by: answers_on_the_clock
 timed: yes
-outcome: not yet run
+stood-in: slowly
+outcome: caught on a stand-in for CUDA; not yet run on a GPU
 """
 
 import torch
