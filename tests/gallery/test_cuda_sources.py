@@ -15,7 +15,8 @@ from pathlib import Path
 import pytest
 
 from strop.checks import SHELF
-from tests.gallery.bench import QUICK, open_bench
+from strop.pipeline.court import Timeouts
+from tests.gallery.bench import QUICK, TIGHT, open_bench
 from tests.gallery.cards import cards
 from tests.gallery.verdicts import ANY_SCOPE, THE_CLOCK, assert_caught, assert_passed
 
@@ -23,6 +24,8 @@ ROOT = Path(__file__).parents[2]
 LATE_DEVICE = Path(__file__).with_name("late_device.py")
 LIARS, HONEST = cards("cuda_liars"), cards("cuda_honest")
 SHARED_BYTES = 227 << 10
+UNHURRIED = Timeouts(build_s=90.0, run_s=60.0)
+"""The interpreter takes half a millisecond for each program of a kernel, and more on a busy machine."""
 INTERPRET = 'import os\n\nos.environ["TRITON_INTERPRET"] = "1"\n{text}'
 """Read when a kernel is declared, and candidates see nothing of the environment here."""
 STAND_IN = """
@@ -110,7 +113,7 @@ def test_what_makes_the_cheat_survives_the_compiler(tried, name):
 
 @pytest.fixture(scope="module")
 def bench():
-    with open_bench() as opened:
+    with open_bench("cpu", TIGHT, UNHURRIED) as opened:
         yield opened
 
 
