@@ -53,7 +53,7 @@ gpu: $(DEV) ## the tests that need an accelerator, one at a time: they measure
 gallery: $(DEV) ## the liars that must be caught and the honest kernels that must pass
 	STROP_WHOLE_GALLERY=1 $(PYTEST) tests/gallery
 
-gallery-gpu: $(DEV) ## what needs an accelerator to be caught, and that a faulting kernel ends in one verdict
+gallery-gpu: $(DEV) ## what needs an accelerator: cheats and honest kernels on CUDA, and faults that end in one verdict
 	$(PY) -m pytest -m gpu tests/gallery $(ARGS)
 
 lint: $(DEV) ## ruff: rules and formatting

@@ -8,7 +8,7 @@ A page marks its generated part with `<!-- generated: NAME -->` and `<!-- end --
 import ast
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -101,27 +101,42 @@ def _transform(entry: dict[str, Any]) -> str:
 
 
 def cheats() -> str:
-    """The galleries: one row per file, by kind for what must be caught."""
+    """The galleries: one row per file, by kind for what must be caught; those for CUDA alone with what came of them."""
     sys.path.insert(0, str(ROOT))
-    from tests.gallery.cards import cards
+    from tests.gallery.cards import Card, cards
+
+    def caught(card: Card) -> str:
+        return card.get("caught-by") or card["ends-as"]
+
+    def what(card: Card) -> list[str]:
+        return [f"`{card.name}`: {card.title}", card["story"]]
 
     blocks = []
     found = [*cards("liars"), *cards("faults"), *cards("gpu_faults")]
     for kind in sorted({card["kind"] for card in found}):
-        rows = [
-            f"| `{card.name}`: {cell(card.title)} | {cell(card['story'])} | {cell(card['seen'])} | "
-            f"{cell(card.get('caught-by') or card['ends-as'])} |"
-            for card in sorted((each for each in found if each["kind"] == kind), key=lambda card: card.title)
-        ]
-        head = f"### {kind[:1].upper()}{kind[1:]} ({len(rows)})"
-        blocks.append("\n".join([head, "", "| what | story | seen | caught by |", "|---|---|---|---|", *rows]))
-    honest = [
-        f"| `{card.name}`: {cell(card.title)} | {cell(card['story'])} | {cell(card['rejected-by'])} |"
-        for card in cards("honest")
-    ]
+        of_kind = sorted((each for each in found if each["kind"] == kind), key=lambda card: card.title)
+        head = f"### {kind[:1].upper()}{kind[1:]} ({len(of_kind)})"
+        rows = [[*what(card), card["seen"], caught(card)] for card in of_kind]
+        blocks.append(table(head, ("what", "story", "seen", "caught by"), rows))
+    on_cuda = sorted(cards("cuda_liars"), key=lambda card: (card["kind"], card.title))
+    head = f"## What exists on CUDA alone ({len(on_cuda)})"
+    rows = [[*what(card), f"{card['kind']}; {card['seen']}", caught(card), card["outcome"]] for card in on_cuda]
+    blocks.append(table(head, ("what", "story", "kind, and where it was seen", "has to be caught by", "outcome"), rows))
+    honest = cards("honest")
     head = f"## Honest kernels that must pass ({len(honest)})"
-    blocks.append("\n".join([head, "", "| what | story | rejected by |", "|---|---|---|", *honest]))
+    rows = [[*what(card), card["rejected-by"]] for card in honest]
+    blocks.append(table(head, ("what", "story", "rejected by"), rows))
+    honest = sorted(cards("cuda_honest"), key=lambda card: card.title)
+    head = f"## Honest kernels on CUDA that must pass ({len(honest)})"
+    rows = [[*what(card), card["rejected-by"], card["outcome"]] for card in honest]
+    blocks.append(table(head, ("what", "story", "rejected by", "outcome"), rows))
     return "\n\n".join(blocks)
+
+
+def table(head: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A heading and a table below it."""
+    lines = [f"| {' | '.join(cell(each) for each in row)} |" for row in rows]
+    return "\n".join([head, "", f"| {' | '.join(columns)} |", f"|{'---|' * len(columns)}", *lines])
 
 
 PARTS: dict[str, tuple[str, Callable[[], str]]] = {

@@ -7,6 +7,8 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 WORKLOADS = HERE / "workloads"
+CUDA_WORKLOADS = HERE / "cuda_workloads"
+"""Of the galleries for CUDA alone: sizes at which a GPU shows what is wrong, too slow for the trials of a CPU."""
 KEYS = (
     "story",
     "kind",
@@ -21,6 +23,9 @@ KEYS = (
     "ends-as",
     "says",
     "leaves",
+    "interpreted",
+    "stood-in",
+    "outcome",
 )
 _KEY = re.compile(rf"({'|'.join(KEYS)}): ")
 
@@ -43,7 +48,8 @@ class Card:
 
     @property
     def workload(self) -> Path:
-        return WORKLOADS / f"{self.fields['workload']}.py"
+        name = f"{self.fields['workload']}.py"
+        return CUDA_WORKLOADS / name if (CUDA_WORKLOADS / name).is_file() else WORKLOADS / name
 
     def __getitem__(self, key: str) -> str:
         return self.fields[key]
@@ -75,6 +81,6 @@ def read_card(path: Path) -> Card:
 
 
 def cards(gallery: str) -> list[Card]:
-    """All cards of ``liars``, ``honest``, ``faults`` or ``gpu_faults``, by workload and name."""
+    """All cards of a folder such as ``liars``, ``honest``, ``gpu_faults`` or ``cuda_liars``, by workload and name."""
     found = [read_card(path) for path in (HERE / gallery).glob("*.py")]
     return sorted(found, key=lambda card: (card["workload"], card.name))

@@ -15,16 +15,14 @@ import psutil
 import pytest
 
 from strop.checks import SHELF
-from strop.records.measurement import TimeDecision
-from strop.records.verdict import Failed
 from tests.gallery.bench import open_bench
 from tests.gallery.cards import cards
+from tests.gallery.verdicts import THE_CLOCK, assert_caught, assert_passed, first_failure
 
 LIARS, HONEST, FAULTS, GPU_FAULTS = cards("liars"), cards("honest"), cards("faults"), cards("gpu_faults")
 IN_TURN = "in turn"
 TURNS = 3
 EVERYTHING = bool(os.environ.get("STROP_WHOLE_GALLERY"))
-THE_CLOCK = "the clock"
 NOTHING_LEFT = "nothing left behind"
 
 
@@ -55,31 +53,14 @@ def bench():
         yield opened
 
 
-def first_failure(verdict):
-    return next((finding for finding in verdict.findings if isinstance(finding, Failed)), None)
-
-
 @pytest.mark.parametrize("card", by_workload(of_today(LIARS)))
 def test_a_liar_is_caught_by_the_check_that_its_head_names(bench, card):
-    judged = bench.judge(card.path, card.workload, timed=card.get("timed") == "yes")
-    failure = first_failure(judged.verdict)
-    if card["caught-by"] == THE_CLOCK:
-        assert failure is None, failure
-        assert judged.comparison is not None
-        assert judged.comparison.decision is not TimeDecision.FASTER
-        assert judged.comparison.speedup < 0.5
-    else:
-        assert failure is not None, judged.verdict
-        assert failure.check == card["caught-by"], failure.because
-        assert judged.verdict.outcome == "failed"
+    assert_caught(bench.judge(card.path, card.workload, timed=card.get("timed") == "yes"), card)
 
 
 @pytest.mark.parametrize("card", by_workload(of_today(HONEST)))
 def test_an_honest_kernel_passes(bench, card):
-    verdict = bench.judge(card.path, card.workload, timed=card.get("timed") == "yes").verdict
-    assert verdict.outcome == "passed", verdict.objection
-    assert verdict.scope.finite_inputs is (card.get("scope") == "finite_inputs")
-    assert card.get("notes") in " ".join(verdict.notes)
+    assert_passed(bench.judge(card.path, card.workload, timed=card.get("timed") == "yes").verdict, card)
 
 
 @pytest.mark.parametrize("card", by_workload(card for card in FAULTS if card["ends-as"] != NOTHING_LEFT))
