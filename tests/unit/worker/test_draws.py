@@ -156,3 +156,16 @@ def test_dead_weights_come_alive(tmp_path):
     init = "self.w = nn.Parameter(torch.randn(64, 64) * 1e-6)"
     workload = opened_text(tmp_path, model("return x", "[torch.ones(3)]", init=init))
     assert 0.1 < draw_parameters(workload, 4, 1)["w"].std() < 0.3
+
+
+def test_some_rows_of_a_mask_hide_everything_and_some_nothing(tmp_path):
+    inputs = "torch.randn(64, 32), torch.rand(64, 32) < 0.5"
+    workload = opened_text(tmp_path, model("return x * mask", f"[{inputs}]", arguments="self, x, mask"))
+    told = describe(workload).description
+
+    def rows(distribution):
+        mask = draw_inputs(workload, told.inputs, told.constants, 5, distribution)["args[1]"]
+        return int(mask.all(-1).sum()), int((~mask).all(-1).sum())
+
+    assert min(rows(Distribution.HALF_ZEROS)) > 0
+    assert rows(Distribution.NORMAL) == (0, 0)
