@@ -78,6 +78,8 @@ def breach(leaf: LeafErrors, factor: float, distribution: Distribution) -> str:
             f"not, or the other way round.{worst}"
         )
     equal = int(factor * max(leaf.baseline_exact_mismatches, leaf.honest_exact_mismatches))
+    if leaf.strays:
+        return f"{leaf.path}: {leaf.strays} of {leaf.elements} elements name a place that does not exist.{worst}"
     forgiven = distribution in _WITH_TIES and (leaf.chosen or distribution not in _WITH_CHOICE)
     if not (leaf.exact_mismatches <= equal or forgiven):
         return f"{leaf.path}: {leaf.exact_mismatches} of {leaf.elements} elements differ; {equal} may.{worst}"

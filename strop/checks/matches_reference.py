@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from strop.checks._base import Check, Example, Rules
 from strop.checks._bound import is_state, judge_leaves
 from strop.checks._examples import BEYOND, MASKED, NAN_FIGURES, UNEQUAL, WITHIN, leaf, values
@@ -42,6 +44,11 @@ class MatchesReference(Check):
             says="Three indices differ where the inputs hold ties: another of several equal elements.",
             evidence=values(Stage.VALUES, UNEQUAL, distribution=Distribution.TIES),
             outcome="passed",
+        ),
+        Example(
+            says="Three indices were added up where the inputs hold ties: there is no such element.",
+            evidence=values(Stage.VALUES, replace(UNEQUAL, strays=3), distribution=Distribution.TIES),
+            outcome="failed",
         ),
         Example(says="Nothing was compared.", evidence=values(Stage.VALUES), outcome="inconclusive"),
     )

@@ -22,7 +22,7 @@ from strop.pipeline.layouts import given_layout, made_layout
 from strop.ports import ChildPort, WallPort
 from strop.records.candidate import CompiledForm, Form, NullForm
 from strop.records.contract import Contract
-from strop.records.evidence import Case, Distribution
+from strop.records.evidence import FEW_CHANGED, Case, Distribution
 from strop.records.target import Target
 from strop.records.workload import Description, Variant, Workload
 from strop.targets._devices import give_back_unused
@@ -94,6 +94,7 @@ class Court:
     _others: dict[Variant | None, Tensors] = field(default_factory=dict[Variant | None, Tensors])
     _seed: int = field(default_factory=lambda: secrets.randbits(31))
     _delivered: dict[int, int] = field(default_factory=dict[int, int])
+    _held: dict[tuple[int, tuple[str, ...]], int] = field(default_factory=dict[tuple[int, tuple[str, ...]], int])
 
     def __post_init__(self) -> None:
         self._golds = Golds(self, limit_bytes(self.target))
@@ -305,6 +306,15 @@ class Court:
             self._parameters[draw] = copied(self.reference.given.views(None))
             self._delivered[id(self.reference)] = draw
         return self._parameters[draw]
+
+    def holding(self, draw: int, names: Sequence[str]) -> int:
+        """A draw like another one, but that these of its tensors keep the values of draw 0."""
+        first, held = self.parameters(0), tuple(names)
+        if not held:
+            return draw
+        number = self._held.setdefault((draw, held), FEW_CHANGED + 1 + len(self._held))
+        self._parameters[number] = {**self.parameters(draw), **{name: first[name] for name in held}}
+        return number
 
     def deliver(self, child: ChildPort, draw: int) -> Delivered | None:
         """Bring a child's parameters to ``draw``; None when they are there already."""

@@ -55,9 +55,9 @@ class Clock:
         false "faster" that this look may spend.
         """
         court = self.court
-        slots = slots_for(court.description, court.target, call_time_ns(court, baseline))
-        lanes = {BASELINE: lane(court, baseline, slots), CANDIDATE: lane(court, candidate, slots)}
         source = supply(court)
+        slots = source.fewer(slots_for(court.description, court.target, call_time_ns(court, baseline)))
+        lanes = {BASELINE: lane(court, baseline, slots), CANDIDATE: lane(court, candidate, slots)}
         null = lane(court, court.null, slots)
         warm = source.round(slots)
         for warmed in (*lanes.values(), null):

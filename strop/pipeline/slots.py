@@ -7,8 +7,9 @@ from __future__ import annotations
 import math
 import random
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import torch
 
@@ -20,13 +21,15 @@ from strop.records.tensor import HOST
 from strop.records.workload import Description, Leaf
 from strop.wire.blends import Blend, blended, choose_blend, is_told_apart, rolled, rolled_together
 from strop.wire.layout import plan_layout
-from strop.wire.tensors import Tensors
+from strop.wire.tensors import Tensors, same_bits
 
 ROUND_NS = 150e6
 """A timed round lasts about this long, so that the hand-off weighs less than one percent."""
 MAX_SLOTS = 256
 MIN_SLOTS = 4
 BASE_DRAWS = 4
+FRESH_SLOTS = 32
+"""Where every call of every round needs a draw of its own a round has no more of them: draws take time."""
 HOST_ARENA_BYTES = 1 << 30
 ON_THE_CLOCK = 5
 BESIDE_THEM = 36
@@ -69,15 +72,25 @@ class Supply:
     """Contents for rounds: a few draws by the workload's own generator, of which each call sees a mixture of its own.
 
     Two draws, each secretly rolled, are mixed in secret shares: no call sees what another saw, nor a rearrangement of
-    it. A workload whose leaves all have a fixed meaning sees its draws in turn.
+    it. Leaves with a fixed meaning stay as they were drawn; where they differ from draw to draw, ``redraw`` draws anew
+    for every round, up to ``most_draws``, because what was computed of the few others could be remembered.
     """
 
     draws: Sequence[Tensors]
     leaves: Sequence[Leaf]
     chance: random.Random = field(default_factory=random.Random)
+    redraw: Callable[[], Tensors] | None = None
+    most_draws: int = FRESH_SLOTS
+
+    def fewer(self, slots: int) -> int:
+        """So many slots, or as many as are drawn for anew."""
+        return slots if self.redraw is None else min(slots, FRESH_SLOTS)
 
     def round(self, slots: int) -> Contents:
         """Inputs for ``slots`` calls."""
+        if self.redraw is not None:
+            fresh = [self.redraw() for _ in range(min(slots, self.most_draws))]
+            return Supply(fresh, self.leaves, self.chance).round(slots)
         first = self.chance.randrange(len(self.draws))
         return Contents(self, [self._blends((first + slot) % len(self.draws)) for slot in range(slots)])
 
@@ -127,6 +140,12 @@ def supply(court: Court) -> Supply:
     # A single one, which is mixed with itself, where more of them would take the room that a clock needs; but never
     # the same contents for every call, whose answer could be remembered.
     least = 1 if any(is_told_apart(leaf) for leaf in court.description.inputs) else 2
-    count = min(BASE_DRAWS, max(least, limit_bytes(court.target) // max(1, bytes_of(first))))
-    draws = [first, *(court.draw_inputs(Distribution.OWN) for _ in range(count - 1))]
-    return Supply(draws, court.description.inputs)
+    room = max(least, limit_bytes(court.target) // max(1, bytes_of(first)))
+    draws = [first, *(court.draw_inputs(Distribution.OWN) for _ in range(min(BASE_DRAWS, room) - 1))]
+    leaves = court.description.inputs
+    stay = [leaf.path for leaf in leaves if not is_told_apart(leaf)]
+    if all(same_bits(first[path], other[path]) for path in stay for other in draws[1:]):
+        return Supply(draws, leaves)
+    # The contents of several rounds are held at once.
+    redraw = partial(court.draw_inputs, Distribution.OWN)
+    return Supply(draws, leaves, redraw=redraw, most_draws=min(FRESH_SLOTS, max(2, room // 4)))

@@ -173,7 +173,7 @@ def _time_in_turn(court: Court, children: dict[str, ChildPort]) -> dict[str, flo
         return {}
     source = supply(court)
     fastest_ns = min(call_time_ns(court, child, rounds=1) for child in children.values())
-    slots = slots_for(court.description, court.target, fastest_ns)
+    slots = source.fewer(slots_for(court.description, court.target, fastest_ns))
     lanes = {mode: lane(court, child, slots) for mode, child in children.items()}
     null = lane(court, court.null, slots)
     rounds: dict[str, list[float]] = {mode: [] for mode in children}

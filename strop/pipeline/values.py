@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+import torch
+
 from strop.pipeline.court import Court
 from strop.pipeline.gold import Gold
 from strop.pipeline.layouts import made_leaves
@@ -33,6 +35,7 @@ def case_errors(
                 expected=real(gold.expected[leaf.path]),
             ),
             chosen=description.chooses,
+            strays=_strays(description, real(got[leaf.path]), real(gold.expected[leaf.path])),
         )
         for leaf in leaves
     ]
@@ -40,6 +43,19 @@ def case_errors(
         return tuple(errors)
     rows = [[_honest(leaf, sample, gold, got) for leaf in leaves] for sample in honest]
     return tuple(beside(one, [row[index] for row in rows]) for index, one in enumerate(errors))
+
+
+def _strays(description: Description, got: torch.Tensor, expected: torch.Tensor) -> int:
+    """Of integers that choose among elements, how many name none that there could be: below zero, or beyond the number
+    of elements of everything that the workload has. None where the reference itself goes as far.
+    """
+    if not description.chooses or got.dtype.is_floating_point or got.dtype is torch.bool or not got.numel():
+        return 0
+    known = (*description.inputs, *description.parameters, *description.buffers)
+    highs = (int(leaf.domain.high) + 1 for leaf in description.inputs if leaf.domain and leaf.domain.high is not None)
+    beyond = max((*(leaf.tensor.elements for leaf in known), *highs), default=0)
+    low, high = (int(end) for end in expected.aminmax())
+    return int((got < 0).sum() if low >= 0 else 0) + int((got >= beyond).sum() if high < beyond else 0)
 
 
 def _honest(leaf: Leaf, sample: Tensors, gold: Gold, got: Tensors) -> HonestErrors:

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeVar
 
+import torch
+
 from strop.checks import SHELF
 from strop.checks._base import Check, Rules
 from strop.errors import ChildFault
@@ -61,7 +63,8 @@ class Cascade:
     compile_s: float | None = None
     edits: tuple[KernelEdit, ...] = ()
     infrastructure: bool = False
-    redrawable: bool = True
+    missing: tuple[str, ...] = ()
+    """What of the workload's parameters and running statistics could not be handed in."""
 
     @property
     def passing(self) -> bool:
@@ -192,9 +195,8 @@ def _interface(court: Court, child: ChildPort, candidate: Candidate, plan: Plan,
         delivered = court.deliver(child, gold.case.parameters_draw)
         if delivered is not None and delivered.matched_by != "name":
             cascade.notes.append(f"parameters were matched by {delivered.matched_by}, not by name")
-            cascade.redrawable = delivered.matched_by != "seed"
-        missing = delivered.missing if delivered is not None else ()
-        return inspect_interface(court, child, gold, missing)
+        cascade.missing = delivered.missing if delivered is not None else ()
+        return inspect_interface(court, child, gold, cascade.missing)
 
     evidence = contained(Stage.INTERFACE, look)
     return cascade.hear(Stage.INTERFACE, evidence) and not isinstance(evidence, CrashEvidence)
@@ -205,9 +207,19 @@ def _values(court: Court, child: ChildPort, candidate: Candidate, plan: Plan, ca
 
 
 def _parameters(court: Court, child: ChildPort, candidate: Candidate, plan: Plan, cascade: Cascade) -> bool:
-    if not court.description.parameters or not cascade.redrawable:
+    """What is missing can only have come from the constructor, so it stays as that made it. A constant shows nothing of
+    the kind: whoever leaves out a scale of one has no counterpart of it either, and so it moves.
+    """
+    first = court.parameters(0)
+    held = [name for name in cascade.missing if name in first and not _is_constant(first[name])]
+    if all(leaf.path in held for leaf in court.description.parameters):
         return cascade.open
-    return _judge_cases(court, child, candidate, Stage.PARAMETERS, plan.parameters, cascade)
+    cases = [replace(case, parameters_draw=court.holding(case.parameters_draw, held)) for case in plan.parameters]
+    return _judge_cases(court, child, candidate, Stage.PARAMETERS, cases, cascade)
+
+
+def _is_constant(tensor: torch.Tensor) -> bool:
+    return not tensor.numel() or bool((tensor == tensor.reshape(-1)[0]).all())
 
 
 def _state(court: Court, child: ChildPort, candidate: Candidate, plan: Plan, cascade: Cascade) -> bool:

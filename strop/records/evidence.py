@@ -97,7 +97,8 @@ class LeafErrors(Record):
     NaN, +Inf, -Inf or finite class differs from the reference; ``exact_mismatches`` counts unequal elements of
     integer and boolean
     outputs, for the honest-rounding model the most in one sample. ``worst`` says where the largest error is and what
-    stood there. ``chosen`` says that integers may name one of several equal elements. ``honest`` is None where the
+    stood there. ``chosen`` says that integers may name one of several equal elements, ``strays`` counts those that name
+    none. ``honest`` is None where the
     model was not asked: the baseline's own error covered the candidate's.
     """
 
@@ -114,6 +115,7 @@ class LeafErrors(Record):
     honest_exact_mismatches: int = 0
     worst: str = ""
     chosen: bool = True
+    strays: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

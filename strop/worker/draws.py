@@ -23,6 +23,7 @@ _OUTLIER_FACTOR = 100.0
 _LOG_NORMAL_SIGMA = 1.5
 _SCALE_EXPONENT = 6.0
 _SPECIAL_EVERY = 4096
+_ALIKE_EVERY = 8
 _SMALLEST = 1e-40
 """A denormal number of float32."""
 
@@ -82,7 +83,7 @@ def _draw(
         return own
     if kind in (DomainKind.INTEGER, DomainKind.BOOLEAN):
         keep = distribution is Distribution.OWN and varies
-        return own if keep else _discrete(own, domain, generator)
+        return own if keep else _discrete(own, domain, distribution, generator)
     if distribution is Distribution.OWN:
         return own if varies else _permuted(own, kind, generator)
     if own.dtype.is_complex:
@@ -105,11 +106,26 @@ def _order(values: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
     return torch.randperm(values.shape[0], generator=generator, device=values.device)
 
 
-def _discrete(own: torch.Tensor, domain: Domain, generator: torch.Generator) -> torch.Tensor:
+def _discrete(
+    own: torch.Tensor, domain: Domain, distribution: Distribution, generator: torch.Generator
+) -> torch.Tensor:
     if domain.kind is DomainKind.BOOLEAN:
-        return torch.randint(0, 2, own.shape, generator=generator, device=own.device).to(own.dtype)
+        drawn = torch.randint(0, 2, own.shape, generator=generator, device=own.device)
+        # In one kind of inputs alone: where the workload makes NaN of that, all others keep their real values.
+        return (_some_rows_alike(drawn, generator) if distribution is Distribution.HALF_ZEROS else drawn).to(own.dtype)
     low, high = int(domain.low or 0), int(domain.high if domain.high is not None else 1)
-    return torch.randint(low, high + 1, own.shape, generator=generator, device=own.device).to(own.dtype)
+    drawn = torch.randint(low, high + 1, own.shape, generator=generator, device=own.device)
+    return drawn.to(own.dtype)
+
+
+def _some_rows_alike(drawn: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    """One row in so many is all false, as many are all true: a mask may hide everything or nothing, and chance alone
+    would hardly ever draw that.
+    """
+    if drawn.dim() < 2 or not drawn.numel():
+        return drawn
+    lot = torch.randint(0, _ALIKE_EVERY, (*drawn.shape[:-1], 1), generator=generator, device=drawn.device)
+    return drawn.masked_fill(lot == 0, 0).masked_fill(lot == 1, 1)
 
 
 def _into_domain(values: torch.Tensor, own: torch.Tensor, domain: Domain, distribution: Distribution) -> torch.Tensor:

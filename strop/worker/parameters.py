@@ -16,6 +16,8 @@ _BIAS_SIZE = 0.2
 _FLIPPED_SHARE = 0.1
 _FEW = 64
 """One element in so many changes where few do, and one at least."""
+_COUNTER, _MANY = "num_batches_tracked", 100
+"""Cumulative averages weigh a batch by how many came before; more of them would hide what a batch adds."""
 _DEAD = 0.02
 """Weights this much smaller than He's rule would let the signal die; they are drawn anew by it."""
 
@@ -26,8 +28,8 @@ def draw_parameters(opened: Opened, seed: int, draw: int) -> dict[str, torch.Ten
     Draw 0 is the initialisation under the construction seed. Later draws move every parameter around it, relative to
     the tensor's own size: constants (scales of one, biases of zero) get values of their own, what was positive stays
     positive except in the scales of normalisation layers, and weights too small to carry a signal follow K. He et al.
-    (ICCV 2015). Running means and variances move too; counters and tables keep their values. Draw ``FEW_CHANGED`` is
-    the one before it but for few elements at random places.
+    (ICCV 2015). Running means and variances move too, and so do the counters of batches; tables keep their values. Draw
+    ``FEW_CHANGED`` is the one before it but for few elements at random places.
     """
     module = opened.module
     named = {name: each.detach().clone() for name, each in (*module.named_parameters(), *module.named_buffers())}
@@ -58,6 +60,8 @@ def _few_changed(opened: Opened, seed: int) -> dict[str, torch.Tensor]:
 
 def _moved(value: torch.Tensor, name: str, generator: torch.Generator, *, parameter: bool, norm: bool) -> torch.Tensor:
     kind = name.rpartition(".")[2]
+    if kind == _COUNTER:
+        return value + torch.randint(1, _MANY, (), generator=generator, device=value.device).to(value.dtype)
     if not value.numel() or not (value.is_floating_point() or value.is_complex()):
         return value
     if value.is_complex():

@@ -75,7 +75,8 @@ def deliver(opened: Opened, runner: Runner, fixed: Tensors) -> Delivery:
         by_name = not extra
     with torch.no_grad(), foreign(runner.who, "Taking its parameters"):
         for given, mine in names.items():
-            own[mine].copy_(fixed[given])
+            # Past the counter of versions, as whoever writes through another pointer does.
+            own[mine].data.copy_(fixed[given])
     runner.names = names
     missing = _missing(opened, fixed, names)
     started = _clock()

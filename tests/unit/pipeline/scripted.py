@@ -192,6 +192,8 @@ class ScriptedChild:
         fixed = self.given.views(None)
         for path, tensor in fixed.items():
             tensor.copy_(torch.randn(4, generator=generator) if path == "w" else torch.tensor(request.draw))
+        if "w" in fixed and request.draw == 0 and self.wall.first_parameters is not None:
+            fixed["w"].copy_(self.wall.first_parameters)
         if "w" in fixed and request.draw == FEW_CHANGED:
             fixed["w"][1] += 1
         self.w = fixed["w"].clone() if "w" in fixed else torch.ones(4)
@@ -304,6 +306,8 @@ class ScriptedWall:
     """``scripts`` maps what is loaded (a mode, ``candidate``, ``null``) to its behaviour."""
 
     isolation = "C"
+    first_parameters = None
+    """Of draw 0, where they shall be no random ones."""
 
     def __init__(self, description=DESCRIPTION, reference=lambda x, w: x * w, **scripts):
         self.description, self.reference, self.scripts = description, reference, scripts

@@ -193,7 +193,7 @@ def test_parameters_without_a_counterpart_are_said_so():
 
 
 def test_parameters_that_only_the_seed_makes_equal_cannot_be_redrawn():
-    wall = ScriptedWall(candidate=Script(delivered={"matched_by": "seed"}))
+    wall = ScriptedWall(candidate=Script(delivered={"matched_by": "seed", "missing": ("w",)}))
     verdict = run(wall).verdict
     assert verdict.outcome == "passed" and any("matched by seed" in note for note in verdict.notes)
     assert any(isinstance(f, Skipped) and f.check == "follows_parameters" for f in verdict.findings)

@@ -18,6 +18,8 @@ from tests.unit.pipeline.scripted import DESCRIPTION, TARGET, description
 
 MIXABLE = [DType.FLOAT64, DType.FLOAT32, DType.FLOAT16, DType.BFLOAT16, DType.COMPLEX64, DType.COMPLEX128]
 
+FIXED = Leaf(path="fixed", tensor=TensorSpec(shape=(3,), dtype=DType.FLOAT32), domain=Domain(kind=DomainKind.FIXED))
+
 
 def test_a_round_is_long_enough_and_fits_into_memory():
     assert slots_for(DESCRIPTION, TARGET, 1e3) == MAX_SLOTS
@@ -225,6 +227,30 @@ def test_what_a_roll_does_not_tell_apart_is_drawn_twice_however_large(leaf, draw
         draw_inputs=lambda distribution: {"x": torch.ones(leaf.tensor.shape)},
     )
     assert len(supply(court).draws) == draws
+
+
+@pytest.mark.parametrize(("moves", "gib", "distinct"), [(True, 1, 32), (True, 0, 2), (False, 1, 1)])
+def test_what_keeps_its_meaning_and_differs_from_draw_to_draw_is_drawn_anew_for_every_call(moves, gib, distinct):
+    """Beside an input that is told apart by its mixture, too: what takes the time may follow from the other alone."""
+    drawn_so_far = []
+
+    def draw_inputs(distribution):
+        drawn_so_far.append(None)
+        return {"x": torch.randn(8), "fixed": torch.full((3,), float(len(drawn_so_far) if moves else 1))}
+
+    court = SimpleNamespace(
+        description=description(inputs=(leaf_of("x", DType.FLOAT32, shape=(8,)), FIXED), outputs=()),
+        target=replace(TARGET, memory=(MemoryLevel(name="memory", size_bytes=max(1, gib << 30)),)),
+        parameters=lambda draw: {},
+        draw_inputs=draw_inputs,
+    )
+    if not gib:
+        court.description = description(inputs=(FIXED,), outputs=())
+    source = supply(court)
+    assert source.fewer(256) == (32 if moves else 256)
+    one, other = ([float(each["fixed"][0]) for each in source.round(source.fewer(256))] for _ in range(2))
+    assert len(set(one)) == distinct
+    assert not moves or not set(one) & set(other)
 
 
 def test_elements_in_another_order_are_the_same_elements():

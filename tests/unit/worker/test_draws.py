@@ -115,13 +115,13 @@ def test_draw_zero_is_the_initialisation():
         assert torch.equal(drawn[name], parameter)
 
 
-def test_later_draws_move_everything_but_counters(tmp_path):
+def test_later_draws_move_everything_and_counters_forward(tmp_path):
     workload = opened("mlp")
     first, moved = draw_parameters(workload, 1, 0), draw_parameters(workload, 1, 1)
     again, other = draw_parameters(workload, 1, 1), draw_parameters(workload, 2, 1)
     for name, value in moved.items():
         if name.endswith("num_batches_tracked"):
-            assert torch.equal(value, first[name])
+            assert torch.equal(value, again[name]) and value > first[name]
             continue
         assert torch.equal(value, again[name])
         assert not torch.equal(value, other[name])
@@ -156,3 +156,16 @@ def test_dead_weights_come_alive(tmp_path):
     init = "self.w = nn.Parameter(torch.randn(64, 64) * 1e-6)"
     workload = opened_text(tmp_path, model("return x", "[torch.ones(3)]", init=init))
     assert 0.1 < draw_parameters(workload, 4, 1)["w"].std() < 0.3
+
+
+def test_some_rows_of_a_mask_hide_everything_and_some_nothing(tmp_path):
+    inputs = "torch.randn(64, 32), torch.rand(64, 32) < 0.5"
+    workload = opened_text(tmp_path, model("return x * mask", f"[{inputs}]", arguments="self, x, mask"))
+    told = describe(workload).description
+
+    def rows(distribution):
+        mask = draw_inputs(workload, told.inputs, told.constants, 5, distribution)["args[1]"]
+        return int(mask.all(-1).sum()), int((~mask).all(-1).sum())
+
+    assert min(rows(Distribution.HALF_ZEROS)) > 0
+    assert rows(Distribution.NORMAL) == (0, 0)
