@@ -108,7 +108,7 @@ def fill(row: Row, home: Home, wall: WallPort, target: Target, item: Item, until
             "launch_ns": round(target.ceilings.call_overhead_ns),
             "launch_bound": call.is_launch_bound,
         }
-        if admitted.admissible:
+        if admitted.admissible and not description.random_ops:
             found = stations.liveness(SHARE_OF_TIME * max(0.0, until_s - time.monotonic()), lambda _: None)
             row["notes"] = list(with_notes(admitted, found).notes)
             row["liveness"] = {

@@ -10,12 +10,15 @@ from concurrent.futures import Future, wait
 from contextlib import ExitStack
 from dataclasses import dataclass
 
+import torch
+
 from strop.checks._base import Rules
-from strop.checks._bound import allowed
+from strop.checks._bound import allowed, breach
 from strop.errors import WorkloadInconclusive
 from strop.pipeline.blame import trusted
 from strop.pipeline.court import Court, Wanted
-from strop.pipeline.gold import within_memory
+from strop.pipeline.draws import draws_errors
+from strop.pipeline.gold import Runs, within_memory
 from strop.pipeline.lanes import lane
 from strop.pipeline.measure import call_time_ns
 from strop.pipeline.slots import slots_for, supply
@@ -25,12 +28,15 @@ from strop.records.candidate import CompiledForm
 from strop.records.event import Admitted, BaselinesMeasured, Captured
 from strop.records.evidence import Case, Distribution, ErrorQuantiles, LeafErrors
 from strop.records.workload import Description, Leaf, Mode
+from strop.stats.draws import RUNS
 from strop.stats.power import excerpt, judge_power
 from strop.wire.messages import AskCapture, CaptureReply, ChildRole
 from strop.wire.tensors import Tensors, real
 
 BASELINE_ROUNDS = 5
 POWER_DRAWS = 3
+SEEN_SCATTER = 1.5
+"""A verdict on random answers has to see that they scatter so much further than they should."""
 
 
 def capture(court: Court) -> Captured:
@@ -45,12 +51,10 @@ def admit(court: Court) -> Admitted:
     """Can its answers be compared at all, and then power: would a trivial answer pass? The bound must be small beside
     the spread of the answers between independent inputs.
     """
-    notes = list(court.description.notes)
-    if court.description.random_ops:
-        return Admitted(admissible=False, because=_random(court.description), notes=tuple(notes))
+    notes = [*court.description.notes, *_on_random(court.description)]
     weak: list[str] = []
     for draw in (0, 1):
-        weak = _weak_outputs(court, draw)
+        weak = _weak_draws(court, draw) if court.is_random else _weak_outputs(court, draw)
         if not weak:
             notes += ["parameters were re-drawn to give the values power"] if draw else []
             return Admitted(admissible=True, notes=tuple(notes))
@@ -60,18 +64,64 @@ def admit(court: Court) -> Admitted:
         admissible=False,
         because="A trivial answer would pass: "
         + "; ".join(weak)
-        + ". No verdict on this workload would mean anything.",
+        + ". No verdict on this workload would mean anything."
+        + (f" {_IN_EVAL_MODE}" if court.is_random and court.description.mode is Mode.TRAIN else ""),
         notes=tuple(notes),
     )
 
 
-def _random(description: Description) -> str:
-    """Why a workload that draws random numbers is not judged, and what its user can do."""
-    drawn = f"The workload draws random numbers ({', '.join(description.random_ops)})"
-    lead = f"{drawn}, so its values cannot be compared call by call."
-    if description.mode is Mode.TRAIN:
-        return f"{lead} Judge it in eval mode, where dropout is off: --mode eval, or model.eval() in Python."
-    return f"{lead} It runs in eval mode already: take them out of its forward(), or export a model in eval mode."
+_IN_EVAL_MODE = "In eval mode dropout is off: --mode eval, or model.eval() in Python."
+
+
+def _on_random(description: Description) -> list[str]:
+    """How a workload that draws random numbers is judged."""
+    if not description.random_ops:
+        return []
+    names = ", ".join(description.random_ops)
+    return [
+        f"The workload draws random numbers ({names}): answers are judged by the distribution that {RUNS} of them come "
+        "from, and those on the clock by their distance from the mean and by what does not vary."
+    ]
+
+
+def _weak_draws(court: Court, draw: int) -> list[str]:
+    """The same for a workload that draws random numbers, whose trivial answers are runs of one distribution."""
+    cases = (Case(index=700 + index, distribution=Distribution.OWN, parameters_draw=draw) for index in range(2))
+    one, other = (court.gold(case) for case in cases)
+    runs, strange = [gold.runs for gold in (one, other) if gold.runs is not None]
+    factor = Rules(contract=court.contract).error_factor
+    floating = [
+        leaf.path for leaf in court.description.outputs if leaf.tensor.dtype.is_floating and leaf.tensor.elements
+    ]
+    passing: dict[str, list[str]] = {path: [] for path in floating}
+    for name, got in _trivial_runs(runs, strange).items():
+        for leaf in draws_errors(court, one, runs, got, None, court.honest(one)):
+            if (
+                leaf.path in passing
+                and (leaf.draws or name in _WITHOUT_CHANCE)
+                and not breach(leaf, factor, Distribution.OWN)
+            ):
+                passing[leaf.path].append(name)
+    weak = [f"{path}: {' and '.join(names)} would pass" for path, names in passing.items() if names]
+    return weak if len(weak) == len(floating) else []
+
+
+_WITHOUT_CHANCE = ("zeros", "answers for other inputs")
+
+
+def _trivial_runs(runs: Runs, strange: Runs) -> dict[str, Tensors]:
+    """Runs that anybody could hand back, or that are off by what a verdict should see, beside their names."""
+    drawn = runs.baseline
+    means = {path: each.mean(0) for path, each in runs.expected.items()}
+    return {
+        "zeros": {path: torch.zeros_like(each) for path, each in drawn.items()},
+        "answers for other inputs": strange.baseline,
+        "the mean of all answers": {path: means[path].expand_as(each) for path, each in drawn.items()},
+        "one answer for every call": {path: each[:1].expand_as(each) for path, each in drawn.items()},
+        "answers that scatter half as far again": {
+            path: means[path] + SEEN_SCATTER * (each - means[path]) for path, each in drawn.items()
+        },
+    }
 
 
 def _weak_outputs(court: Court, draw: int) -> list[str]:
