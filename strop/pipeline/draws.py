@@ -77,17 +77,15 @@ def draws_errors(
 
 def together(graded: Sequence[ValuesEvidence]) -> tuple[ValuesEvidence, ...]:
     """Random answers of one clock, each with what all of them say: one odd answer is nobody's fault, several are."""
-    figures_of: dict[str, list[DrawsFigure]] = {}
+    found: dict[str, list[LeafErrors]] = {}
     for leaf in (leaf for one in graded for leaf in one.leaves):
-        figures_of.setdefault(leaf.path, []).extend(leaf.draws)
-    return tuple(
-        replace(one, leaves=tuple(_beside(leaf, figures_of[leaf.path]) for leaf in one.leaves)) for one in graded
-    )
+        found.setdefault(leaf.path, []).append(leaf)
+    return tuple(replace(one, leaves=tuple(_beside(leaf, found[leaf.path]) for leaf in one.leaves)) for one in graded)
 
 
-def _beside(leaf: LeafErrors, all_: Sequence[DrawsFigure]) -> LeafErrors:
-    odd = sum(int(each.excess) for each in all_)
-    chance = chance_of_odd(odd, len(all_), CLOCKED_RUNS)
+def _beside(leaf: LeafErrors, answers: Sequence[LeafErrors]) -> LeafErrors:
+    odd = sum(int(figure.excess) for each in answers for figure in each.draws)
+    chance = chance_of_odd(odd, len(answers), CLOCKED_RUNS)
     return replace(leaf, draws=tuple(replace(each, chance=chance, excess=float(odd)) for each in leaf.draws))
 
 
@@ -134,13 +132,14 @@ def _rounding(leaf: Leaf, moved: Tensors, exact: Tensors) -> float:
 
 def _errors(leaf: Leaf, runs: Runs, got: torch.Tensor, rate: float) -> LeafErrors:
     drawn, baseline, rounding = runs.expected[leaf.path], runs.baseline[leaf.path], runs.rounding[leaf.path]
+    on_the_clock = len(got) == 1
     exact, found = drawn[0], tuple[DrawsFigure, ...]()
-    mine, theirs = exact, exact
-    if not _varies(drawn) or len(got) > 1:
-        mine, theirs = exact + departures(got, drawn), exact + departures(baseline, drawn)
-    if _varies(drawn):
-        timed = clocked_figure(got, drawn, rounding=rounding) if len(got) == 1 else None
-        found = (timed,) if timed else figures(got, drawn, baseline, rounding=rounding, rate=rate)
+    mine, theirs = exact + departures(got, drawn), exact + departures(baseline, drawn)
+    if on_the_clock and (odd := clocked_figure(got, drawn, rounding=rounding)):
+        # A single answer may honestly be what a few of the reference's were not.
+        found, mine, theirs = (odd,), exact, exact
+    elif not on_the_clock and _varies(drawn):
+        found = figures(got, drawn, baseline, rounding=rounding, rate=rate)
     errors = leaf_errors(leaf.path, leaf.tensor.dtype, candidate=mine, baseline=theirs, expected=exact)
     return replace(errors, worst="", draws=found)
 

@@ -14,11 +14,14 @@ from collections.abc import Iterator
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from strop.records.evidence import Draws, DrawsFigure
 
+Values = NDArray[np.float64]
+
 RUNS = 32
-"""So often each side answers: of two times 32 runs those of one side are all apart from the others' once in 10^18."""
+"""So often each side answers."""
 FALSE_ALARM_RATE = 3e-5
 """Of all figures of one case together. The largest plan has 29 cases, so a verdict has less than 1e-3."""
 FIGURES = 4
@@ -28,14 +31,15 @@ BASELINE_RATE = 1e-3
 """The baseline's own runs count as different from the reference's where chance does that so rarely."""
 GATE = 16.0
 """An element counts as random when it varies by so many times what rounding does to it."""
-_TRUE_IN_MOST = 8
+_IN_HALF = 2
+_IN_AN_EIGHTH = 8
 _LEAST_SIZE = 1e-30
 _NO_SIZE = 1e-12
 _FREQUENCIES = (0.5, 1.0, 2.0)
 _SAME_DIRECTION = 1e-2
 _BATCH = 1 << 12
 _ENOUGH = 20
-_LOOKS = 4
+_LOOKS = 2
 """So often what is just rare enough would be seen before it is believed."""
 _SAME = 1e-9
 
@@ -46,10 +50,10 @@ def departures(got: torch.Tensor, drawn: torch.Tensor) -> torch.Tensor:
     Args:
         got, drawn: runs by elements, in fp64; ``drawn`` is finite.
 
-    Where no element of the reference varies this is the largest error of any run. Else, where each value of the
-    reference occurs at least twice (a mask leaves few values), it is the distance to the nearest of them; elsewhere
-    that to their range. Of the runs the one counts that an eighth of them is nearer than: values that are rare enough
-    to be missing among the reference's cannot fill all others. NaN where that one is not finite.
+    Where each value of the reference occurs at least twice (a mask leaves few values, and what is not random leaves
+    one) it is the distance to the nearest of them; elsewhere that to their range. Of the runs the one counts that an
+    eighth of them is nearer than, or half of them where nothing of the reference varies: values that are rare enough to
+    be missing among the reference's cannot fill all others. NaN where that one is not finite.
     """
     ordered = drawn.t().sort(1).values.contiguous()
     apart = (ordered[:, :1] - got.t()).maximum(got.t() - ordered[:, -1:]).clamp_min_(0)
@@ -59,8 +63,8 @@ def departures(got: torch.Tensor, drawn: torch.Tensor) -> torch.Tensor:
     if bool(repeated.any()):
         apart[repeated] = _to_nearest(got.t()[repeated], ordered[repeated])
     apart = torch.where(apart.isfinite(), apart, torch.inf)
-    rank = got.shape[0] if bool(same.all()) else got.shape[0] // _TRUE_IN_MOST + 1
-    found = apart.kthvalue(rank, dim=1).values
+    nearer = got.shape[0] // (_IN_HALF if bool(same.all()) else _IN_AN_EIGHTH)
+    found = apart.kthvalue(nearer + 1, dim=1).values
     return torch.where(found.isfinite(), found, torch.nan)
 
 
@@ -112,8 +116,8 @@ def clocked_figure(got: torch.Tensor, drawn: torch.Tensor, *, rounding: float) -
     if not bool(telling.any()):
         return None
     apart = (runs[:, telling] - runs[:, telling].mean(0)) / spread[telling]
-    one, *others = apart.square().mean(1).sqrt().clamp_min_(_LEAST_SIZE).log_().tolist()
-    low, high = min(others), max(others)
+    sizes = apart.square().mean(1).sqrt().clamp_min_(_LEAST_SIZE).log_()
+    one, low, high = float(sizes[0]), float(sizes[1:].min()), float(sizes[1:].max())
     is_odd = not low - (high - low) <= one <= high + (high - low)
     return _odd(len(runs) if is_odd else 1)
 
@@ -150,25 +154,25 @@ def _kernels(one: torch.Tensor, other: torch.Tensor, rounding: float) -> Iterato
     yield Draws.VARIANCES, squares @ squares.t() / count
     # Its rows are products of all pairs of elements: two that hang together, or two calls that do, stand out.
     yield Draws.TIES, product.square()
-    yield Draws.SHARES, _shares(runs, finite, apart)
+    yield Draws.SHARES, _shares(apart, (runs.abs() <= rounding).double(), finite.double())
 
 
-def _shares(runs: torch.Tensor, finite: torch.Tensor, apart: torch.Tensor) -> torch.Tensor:
+def _shares(apart: torch.Tensor, zero: torch.Tensor, finite: torch.Tensor) -> torch.Tensor:
     """How values are spread over all elements of a run: mean, square, the empirical characteristic function at a few
-    points (T. W. Epps and K. J. Singleton, 1986), zeros, and what is not finite.
+    points (T. W. Epps and K. J. Singleton, 1986), the shares that are zero and finite.
     """
     columns = [apart.mean(1), apart.square().mean(1)]
     for frequency in _FREQUENCIES:
         columns += [(frequency * apart).cos().mean(1), (frequency * apart).sin().mean(1)]
-    columns += [(runs == 0).double().mean(1), finite.double().mean(1)]
-    table = torch.stack(columns, 1)
+    table = torch.stack([*columns, zero.mean(1), finite.mean(1)], 1)
     table = table - table.mean(0)
     size = table.square().mean(0).sqrt()
     table = table[:, size > _NO_SIZE] / size[size > _NO_SIZE]
     # Whitened, so that no column drowns another; directions in which hardly anything varies are left out.
-    directions, sizes, _ = np.linalg.svd(table.numpy(), full_matrices=False)
-    told = torch.from_numpy(directions[:, sizes > _SAME_DIRECTION * sizes.max(initial=0.0)])
-    return told @ told.t()
+    rows: Values = np.asarray(table)
+    directions, sizes, _ = np.linalg.svd(rows, full_matrices=False)
+    told = directions[:, sizes > _SAME_DIRECTION * sizes.max(initial=0.0)]
+    return torch.as_tensor(told @ told.T)
 
 
 def _dealt(kernel: torch.Tensor, least: float) -> tuple[float, float]:

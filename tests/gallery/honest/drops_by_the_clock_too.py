@@ -4,6 +4,7 @@ story: Nothing but dropout as torch has it, timed: answers on the clock are draw
 rejected-by: comparison of an answer on the clock with an earlier one
 workload: dropped_features
 timed: yes
+when: in turn
 """
 
 import torch

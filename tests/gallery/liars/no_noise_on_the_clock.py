@@ -5,6 +5,7 @@ kind: correctness bypass
 seen: wherever the clock starts after the checks
 workload: dropped_features
 timed: yes
+when: in turn
 caught-by: answers_on_the_clock
 """
 

@@ -207,9 +207,11 @@ def test_the_verdict_report_begins_with_the_answer(finding, compared, says):
 
 
 def test_the_verdict_report_lists_other_inputs():
-    scope = Scope(shapes="declared", finite_inputs=True, variants=("x of 1 x 4", "x of 65 x 4"))
-    text = printed(verdict_report(Verdict(candidate_id="c-1", findings=(), isolation="C", scope=scope), None))
-    assert "its own shapes and 2 others that it claims, finite inputs only" in text
+    scope = Scope(shapes="declared", finite_inputs=True, by_distribution=True, variants=("x of 1 x 4", "x of 65 x 4"))
+    found = Verdict(candidate_id="c-1", findings=(Passed(check="a"),), isolation="C", scope=scope)
+    text = printed(verdict_report(found, None))
+    assert "its own shapes and 2 others that it claims, finite inputs only, by distribution" in text
+    assert "error compared by distribution" in text
     assert "x of 1 x 4" in text and "x of 65 x 4" in text
 
 
