@@ -7,7 +7,7 @@ import torch
 
 from strop.stats.draws import RUNS, clocked_figure, departures, figures
 
-TRIALS = 60
+TRIALS = 320
 RATE = 0.2
 """Of false alarms; what is dealt out does not depend on the rate, so a large one says most."""
 
@@ -82,13 +82,15 @@ def test_of_answers_of_one_distribution_at_most_one_is_odd(truth):
     assert sum(odd) <= 1
 
 
-@pytest.mark.parametrize("elements", [50, 5000])
-def test_rounding_is_no_other_distribution(elements):
-    """Every element of the candidate is off by its own rounding, and twice as far as rounding usually goes; what varies
-    is just large enough to count.
+@pytest.mark.parametrize("elements", [50, 5000, 65536])
+@pytest.mark.parametrize("times", [20, 100])
+@pytest.mark.parametrize("common", [False, True])
+def test_rounding_is_no_other_distribution(elements, times, common):
+    """Every element of the candidate is off by twice what rounding does to any, or all of them by the same; what varies
+    is hardly larger.
     """
     rounding = 1e-3
-    offset = 2 * rounding * (2 * torch.rand(elements).double() - 1)
-    got, drawn, baseline = (20 * rounding * torch.randn(RUNS, elements).double() for _ in range(3))
+    offset = 0.4 * rounding if common else 2 * rounding * (2 * torch.rand(elements).double() - 1)
+    got, drawn, baseline = (times * rounding * torch.randn(RUNS, elements).double() for _ in range(3))
     found = figures(got + offset, drawn, baseline, rounding=rounding, rate=3e-5)
     assert found and all(figure.chance >= figure.least for figure in found)
