@@ -5,7 +5,7 @@ versions is to be beaten.
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, wait
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -17,9 +17,10 @@ from strop.checks._bound import allowed, breach
 from strop.errors import WorkloadInconclusive
 from strop.pipeline.blame import trusted
 from strop.pipeline.court import Court, Wanted
-from strop.pipeline.draws import draws_errors
-from strop.pipeline.gold import Runs, within_memory
+from strop.pipeline.draws import collected, draws_errors
+from strop.pipeline.gold import Gold, Runs, within_memory
 from strop.pipeline.lanes import lane
+from strop.pipeline.layouts import made_leaves
 from strop.pipeline.measure import call_time_ns
 from strop.pipeline.slots import slots_for, supply
 from strop.pipeline.values import case_errors
@@ -54,7 +55,11 @@ def admit(court: Court) -> Admitted:
     notes = [*court.description.notes, *_on_random(court.description)]
     weak: list[str] = []
     for draw in (0, 1):
-        weak = _weak_draws(court, draw) if court.is_random else _weak_outputs(court, draw)
+        gold = court.gold(_power_case(0, draw)) if court.is_random else None
+        if gold is not None and gold.runs is not None:
+            weak = _weak_draws(court, gold, gold.runs)
+        else:
+            weak = _weak_outputs(court, draw)
         if not weak:
             notes += ["parameters were re-drawn to give the values power"] if draw else []
             return Admitted(admissible=True, notes=tuple(notes))
@@ -84,44 +89,38 @@ def _on_random(description: Description) -> list[str]:
     ]
 
 
-def _weak_draws(court: Court, draw: int) -> list[str]:
-    """The same for a workload that draws random numbers, whose trivial answers are runs of one distribution."""
-    cases = (Case(index=700 + index, distribution=Distribution.OWN, parameters_draw=draw) for index in range(2))
-    one, other = (court.gold(case) for case in cases)
-    runs, strange = [gold.runs for gold in (one, other) if gold.runs is not None]
+def _power_case(index: int, draw: int) -> Case:
+    return Case(index=700 + index, distribution=Distribution.OWN, parameters_draw=draw)
+
+
+def _weak_draws(court: Court, gold: Gold, runs: Runs) -> list[str]:
+    """Outputs for which a trivial answer passes where random numbers are drawn: as many runs as are judged."""
     factor = Rules(contract=court.contract).error_factor
-    floating = [
-        leaf.path for leaf in court.description.outputs if leaf.tensor.dtype.is_floating and leaf.tensor.elements
-    ]
-    passing: dict[str, list[str]] = {path: [] for path in floating}
-    for name, got in _trivial_runs(runs, strange).items():
-        for leaf in draws_errors(court, one, runs, got, None, court.honest(one)):
-            if (
-                leaf.path in passing
-                and (leaf.draws or name in _WITHOUT_CHANCE)
-                and not breach(leaf, factor, Distribution.OWN)
-            ):
+    outputs = [leaf for leaf in court.description.outputs if leaf.tensor.dtype.is_floating and leaf.tensor.elements]
+    passing: dict[str, list[str]] = {leaf.path: [] for leaf in outputs}
+    for name, is_random, got in _trivial_runs(court, runs, gold.case.parameters_draw):
+        for leaf in draws_errors(court, gold, runs, got, None, court.honest(gold)):
+            # What is random about an answer can only be wrong where something is.
+            is_tried = leaf.path in passing and (bool(leaf.draws) or not is_random)
+            if is_tried and not breach(leaf, factor, Distribution.OWN):
                 passing[leaf.path].append(name)
     weak = [f"{path}: {' and '.join(names)} would pass" for path, names in passing.items() if names]
-    return weak if len(weak) == len(floating) else []
+    return weak if len(weak) == len(passing) else []
 
 
-_WITHOUT_CHANCE = ("zeros", "answers for other inputs")
-
-
-def _trivial_runs(runs: Runs, strange: Runs) -> dict[str, Tensors]:
-    """Runs that anybody could hand back, or that are off by what a verdict should see, beside their names."""
+def _trivial_runs(court: Court, runs: Runs, draw: int) -> Iterator[tuple[str, bool, Tensors]]:
+    """Names of runs that anybody could hand back, or that are off by what a verdict should see; whether that is about
+    random numbers alone; and the runs.
+    """
     drawn = runs.baseline
+    strange = (court.answer_of_baseline(court.other_inputs, draw) for _ in range(RUNS))
+    yield "zeros", False, {path: torch.zeros_like(each) for path, each in drawn.items()}
+    yield "answers for other inputs", False, collected(made_leaves(court.description), runs.places, strange)
     means = {path: each.mean(0) for path, each in runs.expected.items()}
-    return {
-        "zeros": {path: torch.zeros_like(each) for path, each in drawn.items()},
-        "answers for other inputs": strange.baseline,
-        "the mean of all answers": {path: means[path].expand_as(each) for path, each in drawn.items()},
-        "one answer for every call": {path: each[:1].expand_as(each) for path, each in drawn.items()},
-        "answers that scatter half as far again": {
-            path: means[path] + SEEN_SCATTER * (each - means[path]) for path, each in drawn.items()
-        },
-    }
+    yield "the mean of all answers", True, {path: means[path].expand_as(each) for path, each in drawn.items()}
+    yield "one answer for every call", True, {path: each[:1].expand_as(each) for path, each in drawn.items()}
+    wider = {path: means[path] + SEEN_SCATTER * (each - means[path]) for path, each in drawn.items()}
+    yield "answers that scatter half as far again", True, wider
 
 
 def _weak_outputs(court: Court, draw: int) -> list[str]:
@@ -132,7 +131,7 @@ def _weak_outputs(court: Court, draw: int) -> list[str]:
     floating = [leaf for leaf in court.description.outputs if leaf.tensor.dtype.is_floating and leaf.tensor.elements]
     for index in range(POWER_DRAWS):
         # One after the other, and of large answers excerpts: they would not all find room.
-        gold = court.gold(Case(index=700 + index, distribution=Distribution.OWN, parameters_draw=draw))
+        gold = court.gold(_power_case(index, draw))
         rows += case_errors(court.description, gold, gold.baseline, court.honest(gold))
         answers.append({leaf.path: excerpt(real(gold.expected[leaf.path])) for leaf in floating})
         given = given or _inputs_like(gold.inputs, floating)
