@@ -131,7 +131,7 @@ def fill(row: Row, stations: LocalStations, desk: Desk, until_s: float) -> None:
     row |= {"admissible": admitted.admissible, "because": admitted.because, "notes": list(admitted.notes)}
     if desk.alone:
         row["size"] = size_of(stations, desk.target)
-    if admitted.admissible:
+    if admitted.admissible and not description.random_ops:
         found = stations.liveness(SHARE_OF_TIME * max(0.0, until_s - time.monotonic()), lambda _: None)
         row["notes"] = list(with_notes(admitted, found).notes)
         row["liveness"] = {

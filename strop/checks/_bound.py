@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from strop.checks._base import Rules
-from strop.records.evidence import Distribution, ErrorQuantiles, LeafErrors, ValuesEvidence
+from strop.records.evidence import Distribution, Draws, ErrorQuantiles, LeafErrors, ValuesEvidence
 from strop.records.verdict import Failed, Finding, Inconclusive, Passed, Skipped
 from strop.stats.errors import NO_ERROR
 
@@ -29,6 +29,13 @@ _WITH_CHOICE = frozenset({Distribution.TIES, Distribution.HALF_ZEROS, Distributi
 # with its square root, as honest rounding is modelled for independent errors: a plain float32 sum of 784 equal terms
 # errs ten times as far. Such inputs are there to show wrong axes and cancellation, which err by orders of magnitude.
 _SYSTEMATIC_GROWTH = {Distribution.CONSTANT_ROWS: 8.0}
+_DIFFERENCES = {
+    Draws.MEANS: "elements have other means",
+    Draws.VARIANCES: "elements have other variances",
+    Draws.TIES: "elements, or calls, hang together in another way, as if they shared or repeated random numbers",
+    Draws.SHARES: "values are spread in another way, or other shares of them are zero or not finite",
+    Draws.SIZE: "single answers are larger or smaller than all of the reference's",
+}
 _HOW = {
     Distribution.OWN: "inputs of the workload's own generator",
     Distribution.NORMAL: "standard normal inputs",
@@ -67,8 +74,8 @@ def allowed(leaf: LeafErrors, factor: float) -> tuple[float, float, float, float
 def breach(leaf: LeafErrors, factor: float, distribution: Distribution) -> str:
     """How a leaf breaks the bound, as a sentence; empty when it keeps it.
 
-    Classes first (NaN, +Inf, -Inf, finite), then equality of integers and booleans, then the four quantiles. All are
-    asserted positively, so a NaN among the figures is a breach.
+    Classes first (NaN, +Inf, -Inf, finite), then equality of integers and booleans, then the distribution of what is
+    drawn at random, then the four quantiles. All are asserted positively, so a NaN among the figures is a breach.
     """
     worst = f" Worst at {leaf.worst}." if leaf.worst else ""
     factor = factor_for(distribution, factor)
@@ -83,12 +90,29 @@ def breach(leaf: LeafErrors, factor: float, distribution: Distribution) -> str:
     forgiven = distribution in _WITH_TIES and (leaf.chosen or distribution not in _WITH_CHOICE)
     if not (leaf.exact_mismatches <= equal or forgiven):
         return f"{leaf.path}: {leaf.exact_mismatches} of {leaf.elements} elements differ; {equal} may.{worst}"
+    if sentence := _from_elsewhere(leaf, factor):
+        return sentence
     limits = allowed(leaf, factor)
     errors = leaf.candidate.as_tuple()
     if all(error <= limit for error, limit in zip(errors, limits, strict=True)):
         return ""
     place = next(index for index in range(4) if not errors[index] <= limits[index])
     return _too_far(leaf, place, factor) + worst
+
+
+def _from_elsewhere(leaf: LeafErrors, factor: float) -> str:
+    """How a leaf that is drawn at random shows another distribution than the reference's; empty when it does not.
+
+    What chance explains is no difference, and neither is what lies within ``factor`` times the baseline's own.
+    """
+    for figure in leaf.draws:
+        # Of squared distances.
+        if not (figure.chance >= figure.least or figure.excess <= factor**2 * figure.baseline_excess):
+            return (
+                f"{leaf.path} is drawn from another distribution: {_DIFFERENCES[figure.about]}. Chance makes such a "
+                f"difference once in {1 / figure.chance:.1g} times; once in {1 / figure.least:.1g} would be forgiven."
+            )
+    return ""
 
 
 def _too_far(leaf: LeafErrors, place: int, factor: float) -> str:

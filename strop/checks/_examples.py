@@ -10,6 +10,8 @@ from strop.records.evidence import (
     CrashEvidence,
     CrashKind,
     Distribution,
+    Draws,
+    DrawsFigure,
     ErrorQuantiles,
     InterfaceEvidence,
     LeafErrors,
@@ -44,6 +46,12 @@ BEYOND = leaf(candidate=1e-3)
 NAN_FIGURES = replace(WITHIN, candidate=ErrorQuantiles(p50=0.0, p99=0.0, p999=0.0, max=float("nan")))
 MASKED = replace(WITHIN, mask_mismatches=12)
 UNEQUAL = replace(leaf("indices", 0.0, 0.0, 0.0), exact_mismatches=3, worst="[5]: got 7, expected 9")
+
+
+def drawn(chance: float, baseline_excess: float = 0.0) -> LeafErrors:
+    """A leaf that is drawn at random, and how often chance makes elements hang together so."""
+    figure = DrawsFigure(about=Draws.TIES, chance=chance, least=7.5e-6, excess=1.0, baseline_excess=baseline_excess)
+    return replace(WITHIN, draws=(figure,))
 
 
 def values(

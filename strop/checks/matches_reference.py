@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from strop.checks._base import Check, Example, Rules
 from strop.checks._bound import is_state, judge_leaves
-from strop.checks._examples import BEYOND, MASKED, NAN_FIGURES, UNEQUAL, WITHIN, leaf, values
+from strop.checks._examples import BEYOND, MASKED, NAN_FIGURES, UNEQUAL, WITHIN, drawn, leaf, values
 from strop.records.evidence import Distribution, Stage, ValuesEvidence
 from strop.records.verdict import Finding
 
@@ -49,6 +49,19 @@ class MatchesReference(Check):
             says="Three indices were added up where the inputs hold ties: there is no such element.",
             evidence=values(Stage.VALUES, replace(UNEQUAL, strays=3), distribution=Distribution.TIES),
             outcome="failed",
+        ),
+        Example(
+            says="Random numbers, from the same distribution.",
+            evidence=values(Stage.VALUES, drawn(chance=0.3)),
+            outcome="passed",
+        ),
+        Example(
+            says="One mask for the whole batch.", evidence=values(Stage.VALUES, drawn(chance=1e-6)), outcome="failed"
+        ),
+        Example(
+            says="Not from the same distribution, and neither is the baseline.",
+            evidence=values(Stage.VALUES, drawn(chance=1e-6, baseline_excess=0.5)),
+            outcome="passed",
         ),
         Example(says="Nothing was compared.", evidence=values(Stage.VALUES), outcome="inconclusive"),
     )

@@ -343,11 +343,16 @@ class Court:
         self._ask_reference(DrawInputs(slot=0, seed=drawn, distribution=distribution))
         return copied(self.reference.given.views(0))
 
-    def expect(self, inputs: Tensors, draw: int) -> Tensors:
-        """The workload's results in double precision."""
+    @property
+    def is_random(self) -> bool:
+        """A call of the workload draws random numbers."""
+        return bool(self.description.random_ops)
+
+    def expect(self, inputs: Tensors, draw: int, seed: int | None = None) -> Tensors:
+        """The workload's results in double precision; what they draw at random follows from the seed."""
         self.deliver(self.reference, draw)
         self.reference.given.write(0, inputs)
-        self._ask_reference(Expect(slot=0))
+        self._ask_reference(Expect(slot=0, seed=seed))
         return snapshot_of(self.reference, 0)
 
     def perturb(self, inputs: Tensors, draw: int, contract: Contract | None = None) -> Tensors:

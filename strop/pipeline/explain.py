@@ -34,6 +34,8 @@ def explain(court: Court, candidate: Candidate, rules: Rules, say: Callable[[str
     """Run every case of a full judgement off the clock; a candidate that ends before the last one leaves the rows it
     got to. The verdict stands whatever becomes of this: what ends it early is told, not raised.
     """
+    if court.is_random:
+        return Explanation(rows=(), looks_like=(), because="What is drawn at random has no error call by call.")
     plan = full_plan(court.description)
     cases = [case for case in (*plan.values, *plan.parameters) if case.distribution is not Distribution.SPECIAL]
     rows: list[ErrorRow] = []

@@ -7,17 +7,20 @@ from collections import OrderedDict
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 import torch
 
 from strop.errors import WorkloadInconclusive
-from strop.records.evidence import Case
+from strop.records.evidence import Case, Distribution
 from strop.records.target import Target
 from strop.records.tensor import HOST
+from strop.records.workload import Description
 from strop.wire.tensors import Tensors, real
 
 Thing = TypeVar("Thing")
+Places = tuple[torch.Tensor | None, ...]
+"""Along each axis the places that are looked at; None: all."""
 
 SHARE_OF_MEMORY = 16
 """Remembered answers take at most one part in so many of a device's memory; the rest is for those who run."""
@@ -37,20 +40,71 @@ def within_memory() -> Generator[None]:
         ) from error
 
 
+class TrustedSide(Protocol):
+    """Who draws and who answers."""
+
+    def draw_inputs(self, distribution: Distribution, seed: int | None = None) -> Tensors:
+        """Inputs from the reference child; fresh ones unless it is said which."""
+        ...
+
+    @property
+    def is_random(self) -> bool:
+        """A call of the workload draws random numbers."""
+        ...
+
+    @property
+    def description(self) -> Description:
+        """The workload, with the inputs that are dealt with."""
+        ...
+
+    def expect(self, inputs: Tensors, draw: int, seed: int | None = None) -> Tensors:
+        """The workload's results in double precision; what they draw at random follows from the seed."""
+        ...
+
+    def perturb(self, inputs: Tensors, draw: int) -> Tensors:
+        """The workload's results after one honest rounding of everything; the next answer overwrites them."""
+        ...
+
+    def answer_of_baseline(self, inputs: Tensors, draw: int) -> Tensors:
+        """The baseline's results."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Runs:
+    """Answers of a workload that draws random numbers, several of each side to the same inputs: runs by elements, at
+    secret ``places`` of each leaf. ``rounding`` is how far rounding moves an element.
+    """
+
+    places: Mapping[str, Places]
+    expected: Tensors
+    baseline: Tensors
+    rounding: Mapping[str, float]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gold:
-    """One case with everything that a candidate's answer is held against. ``expected`` is in double precision."""
+    """One case with everything that a candidate's answer is held against. ``expected`` is in double precision. ``runs``
+    are there where the workload draws random numbers.
+    """
 
     case: Case
     inputs: Tensors
     expected: Tensors
     baseline: Tensors
     redrawn: bool = False
+    runs: Runs | None = None
 
     @property
     def size_bytes(self) -> int:
         """Memory that it takes."""
-        return sum(bytes_of(each) for each in (self.inputs, self.expected, self.baseline))
+        several = (self.runs.expected, self.runs.baseline) if self.runs is not None else ()
+        return sum(bytes_of(each) for each in (self.inputs, self.expected, self.baseline, *several))
+
+    @property
+    def is_finite(self) -> bool:
+        """True when nothing that is expected is NaN or Inf."""
+        return finite(self.expected) and (self.runs is None or finite(self.runs.expected))
 
 
 def bytes_of(tensors: Tensors) -> int:

@@ -8,38 +8,19 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 from strop.errors import BadWorkload
 from strop.pipeline.blame import trusted
-from strop.pipeline.gold import Gold, Remembered, bytes_of, finite
+from strop.pipeline.draws import runs_of
+from strop.pipeline.gold import Gold, Remembered, TrustedSide, bytes_of
 from strop.records.evidence import Case, Distribution
 from strop.records.workload import Variant
+from strop.stats.draws import RUNS
 from strop.stats.errors import HONEST_SAMPLES
 from strop.wire.tensors import Tensors, copied
 
 REDRAWS = 6
 _DrawKey = tuple[int, Distribution, int, Variant | None]
-
-
-class TrustedSide(Protocol):
-    """Who draws and who answers."""
-
-    def draw_inputs(self, distribution: Distribution, seed: int | None = None) -> Tensors:
-        """Inputs from the reference child; fresh ones unless it is said which."""
-        ...
-
-    def expect(self, inputs: Tensors, draw: int) -> Tensors:
-        """The workload's results in double precision."""
-        ...
-
-    def perturb(self, inputs: Tensors, draw: int) -> Tensors:
-        """The workload's results after one honest rounding of everything; the next answer overwrites them."""
-        ...
-
-    def answer_of_baseline(self, inputs: Tensors, draw: int) -> Tensors:
-        """The baseline's results."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +89,9 @@ class Golds:
             expected = self._side.expect(inputs, draw)
             baseline = self._side.answer_of_baseline(inputs, draw)
             gold = Gold(case=case, inputs=inputs, expected=expected, baseline=baseline, redrawn=drawing.redrawn)
-            if case.distribution is Distribution.SPECIAL or finite(expected):
+            if self._side.is_random:
+                gold = replace(gold, runs=runs_of(self._side, gold, RUNS))
+            if case.distribution is Distribution.SPECIAL or gold.is_finite:
                 self._drawings[_draw_of(case)] = drawing
                 return gold
         raise BadWorkload(

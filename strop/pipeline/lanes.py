@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 from strop.pipeline.blame import owned
 from strop.pipeline.court import Court
+from strop.pipeline.draws import CLOCKED_RUNS, collected, draws_errors, runs_of
 from strop.pipeline.gold import Gold
+from strop.pipeline.layouts import made_leaves
 from strop.pipeline.values import errors_as_needed
 from strop.ports import ChildPort
 from strop.records.evidence import Case, Distribution, Stage, ValuesEvidence
@@ -59,6 +61,11 @@ def judged(court: Court, inputs: Tensors, baseline: Tensors, got: Tensors, facto
     """The errors of one call that the clock saw: what was timed must also be right."""
     gold = Gold(case=TIME_CASE, inputs=inputs, expected=court.expect(inputs, 0), baseline=baseline)
     outputs = {leaf.path for leaf in court.description.outputs}
-    found = errors_as_needed(court, gold, got, factor)
+    if court.is_random:
+        runs = runs_of(court, gold, CLOCKED_RUNS, [baseline])
+        one = collected(made_leaves(court.description), runs.places, [got])
+        found = draws_errors(court, gold, runs, one, factor, court.honest(gold))
+    else:
+        found = errors_as_needed(court, gold, got, factor)
     leaves = tuple(leaf for leaf in found if leaf.path in outputs)
     return ValuesEvidence(stage=Stage.TIME, case=TIME_CASE, leaves=leaves)

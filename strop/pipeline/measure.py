@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from strop.pipeline.blame import owned
 from strop.pipeline.chain import ChainedClock
 from strop.pipeline.court import Court
+from strop.pipeline.draws import together
 from strop.pipeline.lanes import ORDER, Lane, judged, lane
 from strop.pipeline.slots import Supply, most_slots, slots_for, supply
 from strop.ports import ChildPort
@@ -161,10 +162,11 @@ def compare(
         false_faster_rate=rate if processes == 1 else FALSE_FASTER_RATE,
         peak_memory_ratio=statistics.median(ratios) if ratios else None,
     )
+    graded = together(clock.graded)
     if chain is None:
-        return comparison, tuple(clock.graded)
+        return comparison, graded
     comparison = replace(comparison, chained=chain.beside(clock.blocks))
-    return comparison, (*clock.graded, ChainEvidence(comparison=comparison, links=tuple(chain.links)))
+    return comparison, (*graded, ChainEvidence(comparison=comparison, links=together(chain.links)))
 
 
 def memory_ratio(court: Court, baseline: ChildPort, candidate: ChildPort) -> float | None:

@@ -5,18 +5,22 @@ versions is to be beaten.
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, wait
 from contextlib import ExitStack
 from dataclasses import dataclass
 
+import torch
+
 from strop.checks._base import Rules
-from strop.checks._bound import allowed
+from strop.checks._bound import allowed, breach
 from strop.errors import WorkloadInconclusive
 from strop.pipeline.blame import trusted
 from strop.pipeline.court import Court, Wanted
-from strop.pipeline.gold import within_memory
+from strop.pipeline.draws import collected, draws_errors
+from strop.pipeline.gold import Gold, Runs, within_memory
 from strop.pipeline.lanes import lane
+from strop.pipeline.layouts import made_leaves
 from strop.pipeline.measure import call_time_ns
 from strop.pipeline.slots import slots_for, supply
 from strop.pipeline.values import case_errors
@@ -25,12 +29,15 @@ from strop.records.candidate import CompiledForm
 from strop.records.event import Admitted, BaselinesMeasured, Captured
 from strop.records.evidence import Case, Distribution, ErrorQuantiles, LeafErrors
 from strop.records.workload import Description, Leaf, Mode
+from strop.stats.draws import RUNS
 from strop.stats.power import excerpt, judge_power
 from strop.wire.messages import AskCapture, CaptureReply, ChildRole
 from strop.wire.tensors import Tensors, real
 
 BASELINE_ROUNDS = 5
 POWER_DRAWS = 3
+SEEN_SCATTER = 1.5
+"""A verdict on random answers has to see that they scatter so much further than they should."""
 
 
 def capture(court: Court) -> Captured:
@@ -45,12 +52,14 @@ def admit(court: Court) -> Admitted:
     """Can its answers be compared at all, and then power: would a trivial answer pass? The bound must be small beside
     the spread of the answers between independent inputs.
     """
-    notes = list(court.description.notes)
-    if court.description.random_ops:
-        return Admitted(admissible=False, because=_random(court.description), notes=tuple(notes))
+    notes = [*court.description.notes, *_on_random(court.description)]
     weak: list[str] = []
     for draw in (0, 1):
-        weak = _weak_outputs(court, draw)
+        gold = court.gold(_power_case(0, draw)) if court.is_random else None
+        if gold is not None and gold.runs is not None:
+            weak = _weak_draws(court, gold, gold.runs)
+        else:
+            weak = _weak_outputs(court, draw)
         if not weak:
             notes += ["parameters were re-drawn to give the values power"] if draw else []
             return Admitted(admissible=True, notes=tuple(notes))
@@ -60,18 +69,58 @@ def admit(court: Court) -> Admitted:
         admissible=False,
         because="A trivial answer would pass: "
         + "; ".join(weak)
-        + ". No verdict on this workload would mean anything.",
+        + ". No verdict on this workload would mean anything."
+        + (f" {_IN_EVAL_MODE}" if court.is_random and court.description.mode is Mode.TRAIN else ""),
         notes=tuple(notes),
     )
 
 
-def _random(description: Description) -> str:
-    """Why a workload that draws random numbers is not judged, and what its user can do."""
-    drawn = f"The workload draws random numbers ({', '.join(description.random_ops)})"
-    lead = f"{drawn}, so its values cannot be compared call by call."
-    if description.mode is Mode.TRAIN:
-        return f"{lead} Judge it in eval mode, where dropout is off: --mode eval, or model.eval() in Python."
-    return f"{lead} It runs in eval mode already: take them out of its forward(), or export a model in eval mode."
+_IN_EVAL_MODE = "In eval mode dropout is off: --mode eval, or model.eval() in Python."
+
+
+def _on_random(description: Description) -> list[str]:
+    """How a workload that draws random numbers is judged."""
+    if not description.random_ops:
+        return []
+    names = ", ".join(description.random_ops)
+    return [
+        f"The workload draws random numbers ({names}): answers are judged by the distribution that {RUNS} of them come "
+        "from, and those on the clock by their distance from the mean and by what does not vary."
+    ]
+
+
+def _power_case(index: int, draw: int) -> Case:
+    return Case(index=700 + index, distribution=Distribution.OWN, parameters_draw=draw)
+
+
+def _weak_draws(court: Court, gold: Gold, runs: Runs) -> list[str]:
+    """Outputs for which a trivial answer passes where random numbers are drawn: as many runs as are judged."""
+    factor = Rules(contract=court.contract).error_factor
+    outputs = [leaf for leaf in court.description.outputs if leaf.tensor.dtype.is_floating and leaf.tensor.elements]
+    passing: dict[str, list[str]] = {leaf.path: [] for leaf in outputs}
+    for name, is_random, got in _trivial_runs(court, runs, gold.case.parameters_draw):
+        for leaf in draws_errors(court, gold, runs, got, None, court.honest(gold)):
+            # What is random about an answer can only be wrong where something is.
+            is_tried = leaf.path in passing and (bool(leaf.draws) or not is_random)
+            if is_tried and not breach(leaf, factor, Distribution.OWN):
+                passing[leaf.path].append(name)
+    weak = [f"{path}: {' and '.join(names)} would pass" for path, names in passing.items() if names]
+    return weak if len(weak) == len(passing) else []
+
+
+def _trivial_runs(court: Court, runs: Runs, draw: int) -> Iterator[tuple[str, bool, Tensors]]:
+    """Names of runs that anybody could hand back, or that are off by what a verdict should see; whether that is about
+    random numbers alone; and the runs.
+    """
+    drawn = runs.baseline
+    strange = (court.answer_of_baseline(court.other_inputs, draw) for _ in range(RUNS))
+    yield "zeros", False, {path: torch.zeros_like(each) for path, each in drawn.items()}
+    yield "answers for other inputs", False, collected(made_leaves(court.description), runs.places, strange)
+    means = {path: each.mean(0) for path, each in runs.expected.items()}
+    yield "the mean of all answers", True, {path: means[path].expand_as(each) for path, each in drawn.items()}
+    yield "one answer for every call", True, {path: each[:1].expand_as(each) for path, each in drawn.items()}
+    wider = {path: means[path] + SEEN_SCATTER * (each - means[path]) for path, each in drawn.items()}
+    yield "answers that scatter half as far again", True, wider
 
 
 def _weak_outputs(court: Court, draw: int) -> list[str]:
@@ -82,7 +131,7 @@ def _weak_outputs(court: Court, draw: int) -> list[str]:
     floating = [leaf for leaf in court.description.outputs if leaf.tensor.dtype.is_floating and leaf.tensor.elements]
     for index in range(POWER_DRAWS):
         # One after the other, and of large answers excerpts: they would not all find room.
-        gold = court.gold(Case(index=700 + index, distribution=Distribution.OWN, parameters_draw=draw))
+        gold = court.gold(_power_case(index, draw))
         rows += case_errors(court.description, gold, gold.baseline, court.honest(gold))
         answers.append({leaf.path: excerpt(real(gold.expected[leaf.path])) for leaf in floating})
         given = given or _inputs_like(gold.inputs, floating)

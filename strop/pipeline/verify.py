@@ -17,8 +17,10 @@ from strop.checks._base import Check, Rules
 from strop.errors import ChildFault
 from strop.pipeline.cases import Plan
 from strop.pipeline.court import SLOTS, Court, snapshot_of
-from strop.pipeline.gold import Gold
+from strop.pipeline.draws import collected, draws_errors
+from strop.pipeline.gold import Gold, Runs
 from strop.pipeline.inspection import inspect_conduct, inspect_interface
+from strop.pipeline.layouts import made_leaves
 from strop.pipeline.slots import rearranged
 from strop.pipeline.values import errors_as_needed
 from strop.ports import ChildPort
@@ -40,6 +42,7 @@ from strop.records.evidence import (
 from strop.records.graph import KernelEdit
 from strop.records.opportunity import Legality
 from strop.records.verdict import Failed, Finding, Inconclusive, Passed, Scope, Skipped, Verdict
+from strop.stats.draws import RUNS
 from strop.stats.errors import error_ratio
 from strop.wire.messages import Accept, Accepted, Ran, Run
 from strop.wire.tensors import Tensors
@@ -59,6 +62,7 @@ class Cascade:
     notes: list[str] = field(default_factory=list[str])
     counted: dict[Case, tuple[LeafErrors, ...]] = field(default_factory=dict[Case, tuple[LeafErrors, ...]])
     finite_inputs: bool = False
+    by_distribution: bool = False
     variants: list[str] = field(default_factory=list[str])
     compile_s: float | None = None
     edits: tuple[KernelEdit, ...] = ()
@@ -78,8 +82,8 @@ class Cascade:
 
     @property
     def leaves(self) -> list[LeafErrors]:
-        """What the error ratio is made of."""
-        return [leaf for leaves in self.counted.values() for leaf in leaves]
+        """What the error ratio is made of; not of what is drawn at random, which has no errors call by call."""
+        return [leaf for leaves in self.counted.values() for leaf in leaves if not leaf.draws]
 
     @property
     def open(self) -> bool:
@@ -92,6 +96,8 @@ class Cascade:
         """
         if isinstance(evidence, CrashEvidence) and evidence.kind is CrashKind.INFRASTRUCTURE:
             self.infrastructure = True
+        if isinstance(evidence, ValuesEvidence) and any(leaf.draws for leaf in evidence.leaves):
+            self.by_distribution = True
         for check in SHELF:
             if stage in check.stages and isinstance(evidence, check.judges):
                 self._record(check, _placed(check.judge(evidence, self.rules), where))
@@ -126,6 +132,7 @@ class Cascade:
             scope=Scope(
                 shapes="declared" if self.variants else "exact",
                 finite_inputs=self.finite_inputs,
+                by_distribution=self.by_distribution,
                 variants=tuple(self.variants),
             ),
             error_ratio=error_ratio(self.leaves) if self.leaves else None,
@@ -163,15 +170,6 @@ def _policy(candidate: Candidate, cascade: Cascade) -> bool:
 
 
 def _build(court: Court, child: ChildPort, candidate: Candidate, cascade: Cascade) -> bool:
-    if court.description.random_ops:
-        names = ", ".join(court.description.random_ops)
-        cascade.object_inconclusive(
-            "matches_reference",
-            f"The workload draws random numbers ({names}), so its values cannot be compared call by call. "
-            "Judge it with --mode eval, where dropout is off.",
-        )
-        return False
-
     def load() -> Evidence:
         open_child(court, child)
         started_s = time.monotonic()
@@ -268,20 +266,34 @@ def answer(
     court: Court, child: ChildPort, gold: Gold, stage: Stage, factor: float | None
 ) -> tuple[ValuesEvidence, InterfaceEvidence]:
     """Have the candidate's child run one case and turn what it left into error figures; see ``errors_as_needed``.
-    Beside them, what it touched on the way.
+    Beside them, what it touched on the way. Where random numbers are drawn it runs as often as the reference did.
     """
     court.deliver(child, gold.case.parameters_draw)
-    child.given.write(0, gold.inputs)
-    child.given.write(1, _other_contents(court, gold))
-    child.made.poison([0, 1])
-    ran = child.ask(Run(slot=0, circumstance=gold.case.circumstance), Ran, court.timeouts.run_s)
-    got = snapshot_of(child, 0)
+    runs = gold.runs
+    drawn = _runs(court, child, gold, runs) if runs is not None else {}
+    ran, got = _run(court, child, gold)
     conduct = inspect_conduct(court, child, gold, ran)
     # It was written for the workload's own shapes, and is heard at one stage alone.
     is_asked = court.description.has_acceptance and stage is Stage.VALUES
     accepted = ask_user(court, gold, got) if is_asked else None
-    leaves = errors_as_needed(court, gold, got, factor)
+    if runs is None:
+        leaves = errors_as_needed(court, gold, got, factor)
+    else:
+        leaves = draws_errors(court, gold, runs, drawn, factor, court.honest(gold))
     return ValuesEvidence(stage=stage, case=gold.case, leaves=leaves, accepted=accepted), conduct
+
+
+def _run(court: Court, child: ChildPort, gold: Gold) -> tuple[Ran, Tensors]:
+    child.given.write(0, gold.inputs)
+    child.given.write(1, _other_contents(court, gold))
+    child.made.poison([0, 1])
+    ran = child.ask(Run(slot=0, circumstance=gold.case.circumstance), Ran, court.timeouts.run_s)
+    return ran, snapshot_of(child, 0)
+
+
+def _runs(court: Court, child: ChildPort, gold: Gold, runs: Runs) -> Tensors:
+    answers = (_run(court, child, gold)[1] for _ in range(RUNS))
+    return collected(made_leaves(court.description), runs.places, answers)
 
 
 def _other_contents(court: Court, gold: Gold) -> Tensors:

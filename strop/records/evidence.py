@@ -88,6 +88,33 @@ class ErrorQuantiles(Record):
         return (self.p50, self.p99, self.p999, self.max)
 
 
+class Draws(StrEnum):
+    """What is compared of answers that are drawn at random."""
+
+    MEANS = "means"
+    VARIANCES = "variances"
+    TIES = "ties"
+    SHARES = "shares"
+    SIZE = "size"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DrawsFigure(Record):
+    """One figure of how the candidate's random answers differ from the reference's.
+
+    ``chance`` is how often chance makes as large a difference, ``least`` how often it has to; ``excess`` is by how much
+    the squared distance is larger than usual, ``baseline_excess`` the same of the baseline's answers (0 where chance
+    explains these). For SIZE, which is about answers on the clock, ``excess`` counts those that are odd ones among the
+    reference's.
+    """
+
+    about: Draws
+    chance: float
+    least: float
+    excess: float
+    baseline_excess: float
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeafErrors(Record):
     """Errors of one output (or state tensor) in one case.
@@ -98,8 +125,8 @@ class LeafErrors(Record):
     integer and boolean
     outputs, for the honest-rounding model the most in one sample. ``worst`` says where the largest error is and what
     stood there. ``chosen`` says that integers may name one of several equal elements, ``strays`` counts those that name
-    none. ``honest`` is None where the
-    model was not asked: the baseline's own error covered the candidate's.
+    none. ``honest`` is None where the model was not asked: the baseline's own error covered the candidate's. ``draws``
+    is there for what is drawn at random: errors are then distances from all that the reference drew.
     """
 
     path: str
@@ -116,6 +143,7 @@ class LeafErrors(Record):
     worst: str = ""
     chosen: bool = True
     strays: int = 0
+    draws: tuple[DrawsFigure, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

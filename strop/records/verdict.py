@@ -51,11 +51,13 @@ Finding = Passed | Failed | Inconclusive | Skipped
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope(Record):
     """How far the verdict reaches: ``shapes`` is ``exact``, or ``declared`` where it was shown for some of what the
-    workload claims beyond its own inputs, which ``variants`` lists.
+    workload claims beyond its own inputs, which ``variants`` lists. ``by_distribution``: random numbers are drawn, and
+    what several calls answered was compared, not single answers.
     """
 
     shapes: Literal["exact", "declared"] = "exact"
     finite_inputs: bool = False
+    by_distribution: bool = False
     variants: tuple[str, ...] = ()
 
 

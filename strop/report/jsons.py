@@ -94,6 +94,7 @@ def verdict_json(
         "scope": {
             "shapes": verdict.scope.shapes,
             "finite_inputs": verdict.scope.finite_inputs,
+            "by_distribution": verdict.scope.by_distribution,
             "variants": list(verdict.scope.variants),
         },
         "notes": list(verdict.notes),

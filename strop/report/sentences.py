@@ -173,7 +173,7 @@ def kept_facts(kept: Kept) -> list[tuple[str, str]]:
 def error_text(verdict: Verdict) -> str:
     """The candidate's error as a multiple of the baseline's."""
     if verdict.error_ratio is None:
-        return "not compared"
+        return "compared by distribution" if verdict.scope.by_distribution else "not compared"
     return f"{ratio_text(verdict.error_ratio)} that of the baseline"
 
 
@@ -181,7 +181,8 @@ def scope_text(verdict: Verdict) -> str:
     """How far a verdict reaches."""
     others = len(verdict.scope.variants)
     shapes = f"its own shapes and {plural(others, 'other')} that it claims" if others else "these exact shapes"
-    return f"{shapes}, finite inputs only" if verdict.scope.finite_inputs else shapes
+    finite = ", finite inputs only" if verdict.scope.finite_inputs else ""
+    return f"{shapes}{finite}{', by distribution' if verdict.scope.by_distribution else ''}"
 
 
 def other_classes(result: RunResult) -> list[tuple[str, Kept | None]]:

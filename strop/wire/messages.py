@@ -122,9 +122,12 @@ class Deliver(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expect(Record):
-    """Run the workload in fp64 on one slot's inputs and write the results (fp64) into ``made``. Reference only."""
+    """Run the workload in fp64 on one slot's inputs and write the results (fp64) into ``made``. What it draws at random
+    follows from ``seed``, and without one is what Perturb draws. Reference only.
+    """
 
     slot: int
+    seed: int | None = None
     ask: Literal["expect"] = "expect"
 
 

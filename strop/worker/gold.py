@@ -109,8 +109,11 @@ class Oracle:
         self._module = _widened(opened)
         self.own = own_dtype(reference)
 
-    def answer(self, fixed: Tensors, inputs: Tensors, mode: WatchingMode | None = None) -> Answer:
-        """Call with these parameters, buffers and inputs; each call starts from the buffers in ``fixed``.
+    def answer(
+        self, fixed: Tensors, inputs: Tensors, mode: WatchingMode | None = None, seed: int | None = None
+    ) -> Answer:
+        """Call with these parameters, buffers and inputs; each call starts from the buffers in ``fixed``. What it draws
+        at random follows from ``seed``, and is always the same without one.
 
         Raises:
             BadWorkload: in double precision the results have another structure.
@@ -120,7 +123,7 @@ class Oracle:
         given = {path: tensor.to(wide_dtype(tensor.dtype), copy=True) for path, tensor in inputs.items()}
         call = self._opened.shape.build(given)
         with ExitStack() as stack:
-            stack.enter_context(seeded(_SEED))
+            stack.enter_context(seeded(_SEED if seed is None else seed))
             stack.enter_context(in_small_steps())
             stack.enter_context(default_dtype(torch.float64))
             stack.enter_context(torch.set_grad_enabled(self._opened.workload.grad))

@@ -191,7 +191,8 @@ def _deliver(session: Session, request: Deliver) -> Delivered:
 def _expect(session: Session, request: Expect) -> Done:
     # No name for the answer: it is twice as large as anybody else's, and gone before its memory is given back.
     write_answer(
-        session.oracle.answer(session.given.fixed, session.given.slot(request.slot)), session.made.slot(request.slot)
+        session.oracle.answer(session.given.fixed, session.given.slot(request.slot), seed=request.seed),
+        session.made.slot(request.slot),
     )
     return _settled(session)
 

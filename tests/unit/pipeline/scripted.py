@@ -216,7 +216,10 @@ class ScriptedChild:
         given, made = self.given.views(0), self.made.views(0)
         # The reference reads parameters where they lie, each time that it answers.
         w = self.given.views(None).get("w", torch.ones(4))
-        made["out"].copy_(self.wall.reference(given["x"].double(), w.double()))
+        seed = request.seed if isinstance(request, m.Expect) else None
+        with torch.random.fork_rng():
+            torch.manual_seed(11 if seed is None else seed)
+            made["out"].copy_(self.wall.reference(given["x"].double(), w.double()))
         return m.Done()
 
     def _regions(self, request):

@@ -6,7 +6,6 @@ import pytest
 
 from strop.errors import WorkloadInconclusive
 from strop.pipeline.stations import LocalStations
-from strop.records.workload import Mode
 from strop.wire import messages as m
 from tests.unit.pipeline.scripted import (
     CONDITIONS,
@@ -16,7 +15,6 @@ from tests.unit.pipeline.scripted import (
     Script,
     ScriptedWall,
     crash,
-    description,
 )
 
 
@@ -87,14 +85,3 @@ def test_parameters_may_give_a_workload_power():
 
 def _drawn(wall):
     return any(isinstance(request, m.DrawParameters) and request.draw == 1 for _, request in wall.asked)
-
-
-@pytest.mark.parametrize(("mode", "fix"), [(Mode.TRAIN, "--mode eval"), (Mode.EVAL, "take them out of its forward()")])
-def test_a_random_workload_is_not_admitted_before_anything_is_built(mode, fix):
-    wall = ScriptedWall(description=description(random_ops=("aten.bernoulli",), notes=("n",), mode=mode))
-    with stations(wall) as line:
-        admitted = line.admit()
-    assert not admitted.admissible and admitted.notes == ("n",)
-    assert "aten.bernoulli" in admitted.because and fix in admitted.because
-    asked = {type(request) for _, request in wall.asked}
-    assert not asked & {m.Load, m.DrawInputs, m.Expect}

@@ -120,7 +120,7 @@ def test_verify_has_every_key(findings, outcome, failed_check):
     assert set(value) >= VERDICT_KEYS
     assert (value["verdict"], value["failed_check"]) == (outcome, failed_check)
     assert value["checks"][0].keys() == {"name", "outcome", "because"}
-    assert value["scope"] == {"shapes": "exact", "finite_inputs": True, "variants": []}
+    assert value["scope"] == {"shapes": "exact", "finite_inputs": True, "by_distribution": False, "variants": []}
     assert (value["mode"], value["comparison"], value["error_ratio"]) == ("train", None, None)
 
 

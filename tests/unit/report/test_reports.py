@@ -9,11 +9,11 @@ import pytest
 from rich.console import Console
 
 from strop.records.candidate import Candidate, Origin, SourceForm
-from strop.records.measurement import OPEN_SPEEDUP, Chained, TimeDecision
+from strop.records.measurement import TimeDecision
 from strop.records.result import Kept
 from strop.records.verdict import Failed, Inconclusive, Passed, Scope, Verdict
 from strop.records.workload import Mode
-from strop.report import phrases, sentences
+from strop.report import sentences
 from strop.report.live import LiveView, line_of, stage_text
 from strop.report.pages import html_page, markdown_page
 from strop.report.story import Story, told
@@ -207,9 +207,11 @@ def test_the_verdict_report_begins_with_the_answer(finding, compared, says):
 
 
 def test_the_verdict_report_lists_other_inputs():
-    scope = Scope(shapes="declared", finite_inputs=True, variants=("x of 1 x 4", "x of 65 x 4"))
-    text = printed(verdict_report(Verdict(candidate_id="c-1", findings=(), isolation="C", scope=scope), None))
-    assert "its own shapes and 2 others that it claims, finite inputs only" in text
+    scope = Scope(shapes="declared", finite_inputs=True, by_distribution=True, variants=("x of 1 x 4", "x of 65 x 4"))
+    found = Verdict(candidate_id="c-1", findings=(Passed(check="a"),), isolation="C", scope=scope)
+    text = printed(verdict_report(found, None))
+    assert "its own shapes and 2 others that it claims, finite inputs only, by distribution" in text
+    assert "error compared by distribution" in text
     assert "x of 1 x 4" in text and "x of 65 x 4" in text
 
 
@@ -360,39 +362,7 @@ def test_source_text_is_shown_by_its_idea():
     assert ("idea", "mine.py") in sentences.kept_facts(kept)
 
 
-@pytest.mark.parametrize(
-    ("time_ns", "text"),
-    [(0.5, "0.5 ns"), (12.0, "12 ns"), (1500.0, "1.5 µs"), (2.5e6, "2.5 ms"), (9.99e8, "999 ms"), (5e12, "5000 s")],
-)
-def test_times(time_ns, text):
-    assert phrases.time_text(time_ns) == text
-
-
-def test_what_noise_leaves_open_in_chained_rounds_is_said():
-    chained = Chained(
-        speedup=1.5,
-        low=1.2,
-        high=OPEN_SPEEDUP,
-        lost_ratio=0.0,
-        least_lost_ratio=-0.5,
-        shift_ratio=0.1,
-        glue_ratio=2.0,
-        pairs=5,
-    )
-    text = phrases.chained_text(replace(comparison(1.5), chained=chained))
-    assert text == "1.500× (95 % interval 1.200 to open)"
-    unknown = replace(chained, speedup=OPEN_SPEEDUP)
-    assert phrases.chained_text(replace(comparison(1.5), chained=unknown)).startswith("not known (")
-
-
-def test_numbers():
-    assert phrases.amount_text(19.6e9, "B/s") == "19.6 GB/s"
-    assert phrases.amount_text(0.0, "B") == "0 B"
-    assert phrases.ratio_text(None) == "not measured"
-    assert phrases.ratio_text(123.4) == "123×"
-    assert [phrases.seconds_text(each) for each in (-1, 59.4, 61, 3700)] == ["0 s", "59 s", "1 min 01 s", "1 h 01 min"]
-    assert phrases.short("a  b\nc" + "d" * 200, 8) == "a b cdd…"
-    assert phrases.listed(["a", "b", "c"]) == "a, b and c"
+def test_bars():
     assert bar(2.0, 4) == "████"
     assert bar(-1.0, 4) == "····"
 
