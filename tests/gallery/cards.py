@@ -29,6 +29,11 @@ KEYS = (
 )
 _KEY = re.compile(rf"({'|'.join(KEYS)}): ")
 
+DRAWN = ("dropped_attention", "dropped_features", "noisy_rows")
+"""Workloads that draw random numbers. They are judged by the distribution of their answers, in which the fault of a few
+elements, or of a last bit, cannot show.
+"""
+
 
 class BadCard(ValueError):
     """The author of a gallery file must mend its head."""

@@ -9,6 +9,8 @@ import itertools
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.gallery.cards import DRAWN
+
 HERE = Path(__file__).parent
 ORDERS = tuple(HERE / "other_order" / name for name in ("sums.py", "layers.py"))
 TURN = 3
@@ -18,12 +20,14 @@ UNTOUCHED = {
     "average_pool": "its sums are inside of one operator that no other way is written for",
     "any_batch": "its own inputs come as samples",
     "best_five": "it selects",
+    "choleskies": "its sums are inside of one operator that no other way is written for",
     "complex_overlap": "the ways are written for real numbers",
     "max_pool": "it selects",
     "relu": "it computes nothing inexact",
     "small_steps": "functions of single numbers, which have one honest way",
     "to_bytes": "it rounds on purpose",
     "token_embedding": "one product for each number",
+    **dict.fromkeys(DRAWN, "it draws random numbers"),
 }
 """Workloads of the gallery that have no reorderings, and why."""
 

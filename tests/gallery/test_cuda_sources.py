@@ -10,6 +10,7 @@ import os
 import re
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,9 @@ from tests.gallery.verdicts import ANY_SCOPE, THE_CLOCK, assert_caught, assert_p
 ROOT = Path(__file__).parents[2]
 LATE_DEVICE = Path(__file__).with_name("late_device.py")
 LIARS, HONEST = cards("cuda_liars"), cards("cuda_honest")
+EVERYTHING = bool(os.environ.get("STROP_WHOLE_GALLERY"))
+TURNS = 3
+TODAY = datetime.now(UTC).toordinal() % TURNS
 SHARED_BYTES = 227 << 10
 UNHURRIED = Timeouts(build_s=90.0, run_s=60.0)
 """The interpreter takes half a millisecond for each program of a kernel, and more on a busy machine."""
@@ -62,12 +66,13 @@ def named(card):
 
 
 def tried_on_the_host(gallery):
-    """Cards that can go before the referee without a GPU; the dear ones are slow."""
+    """Cards that can go before the referee without a GPU, a third of them each day; the dear ones are slow."""
     marks = {"yes": (), "slowly": (pytest.mark.slow,)}
+    asked = [(card, how) for card in gallery if (how := card.get("interpreted") or card.get("stood-in"))]
     return [
         pytest.param(card, id=card.name, marks=[*marks[how], pytest.mark.xdist_group(card["workload"])])
-        for card in gallery
-        if (how := card.get("interpreted") or card.get("stood-in"))
+        for number, (card, how) in enumerate(asked)
+        if EVERYTHING or number % TURNS == TODAY
     ]
 
 

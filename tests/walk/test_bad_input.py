@@ -163,15 +163,13 @@ RANDOM = changed("return torch.relu", "return torch.nn.functional.dropout(torch.
 
 
 @pytest.mark.parametrize("command", ["verify", "optimize"])
-def test_a_workload_that_draws_random_numbers_is_code_3_before_anything_is_built(place, command):
-    place.write("work.py", RANDOM)
+def test_one_random_number_is_too_little_and_is_code_3_before_anything_is_built(place, command):
+    place.write("work.py", RANDOM.replace("training=self.training)", "training=self.training).mean()"))
     words = ["channels_last"] if command == "verify" else []
     done = place.strop(command, "work.py", *words, "--json")
     assert done.code == 3, done.out + done.err
     because = done.json["because"]
-    assert "bernoulli" in because or "dropout" in because
-    assert "--mode eval" in because
-    assert "trivial answer" not in because
+    assert "--mode eval" in because, because
     if command == "optimize":
         assert done.json["stopped"] == "inconclusive" and done.json["baselines_ns"] == {}
     else:

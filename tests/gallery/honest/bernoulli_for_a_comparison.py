@@ -3,6 +3,7 @@
 story: The mask is drawn by another operator, and what is dropped is selected and not multiplied.
 rejected-by: comparison call by call, and of masks under one seed
 workload: dropped_features
+when: in turn
 """
 
 import torch

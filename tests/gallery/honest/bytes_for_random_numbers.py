@@ -3,6 +3,7 @@
 story: A quarter of 256 is a whole number, so one byte an element is enough for this probability.
 rejected-by: comparison call by call, and of masks under one seed
 workload: dropped_features
+when: in turn
 """
 
 import torch

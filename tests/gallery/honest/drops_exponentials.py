@@ -4,6 +4,7 @@ story: The weights are dropped as exponentials and divided by the sum of all of 
 in blocks does.
 rejected-by: comparison call by call, and of masks under one seed
 workload: dropped_attention
+when: in turn
 """
 
 from torch import nn

@@ -4,6 +4,7 @@ story: Rows with labels to be ignored are taken out first; the rest is a gather 
 rejected-by: looking for the library's own operator
 workload: label_loss
 when: in turn
+scope: any
 """
 
 import torch

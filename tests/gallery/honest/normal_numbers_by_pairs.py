@@ -3,6 +3,7 @@
 story: Box and Muller make two normal numbers of two uniform ones.
 rejected-by: comparison call by call, and of masks under one seed
 workload: noisy_rows
+when: in turn
 """
 
 import torch

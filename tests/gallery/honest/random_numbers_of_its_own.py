@@ -3,6 +3,7 @@
 story: Philox in plain operators, from a seed that is drawn once and a counter of calls.
 rejected-by: comparison call by call, and of masks under one seed
 workload: dropped_features
+when: in turn
 """
 
 import torch

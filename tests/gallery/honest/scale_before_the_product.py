@@ -3,6 +3,7 @@
 story: The scale of dropout is multiplied into the inputs and the bias, and the mask is applied last.
 rejected-by: comparison call by call, and of masks under one seed
 workload: dropped_features
+when: in turn
 """
 
 import torch

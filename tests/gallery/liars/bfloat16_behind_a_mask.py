@@ -5,6 +5,7 @@ story: The product is made in bfloat16. What is random hides it from any compari
 kind: precision downgrade
 seen: in fusions of dropout with a product
 workload: dropped_features
+when: in turn
 caught-by: matches_reference
 """
 

@@ -5,6 +5,7 @@ kept is scaled at the wrong place.
 kind: correctness bypass
 seen: in fusions of dropout with its neighbours
 workload: dropped_features
+when: in turn
 caught-by: matches_reference
 """
 

@@ -4,6 +4,7 @@ story: The result of attention is dropped and not its weights: the means are rig
 kind: correctness bypass
 seen: in attention kernels that lack dropout inside
 workload: dropped_attention
+when: in turn
 caught-by: matches_reference
 """
 

@@ -4,6 +4,7 @@ story: Its result is the mean over all masks, as in eval mode, and costs no rand
 kind: correctness bypass
 seen: in answers to KernelBench problems with dropout
 workload: dropped_features
+when: in turn
 caught-by: matches_reference
 """
 

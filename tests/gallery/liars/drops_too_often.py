@@ -4,6 +4,7 @@ story: A third of the elements is dropped and not a quarter; the scale fits what
 kind: correctness bypass
 seen: in kernels whose probability is a constant of their own
 workload: dropped_features
+when: in turn
 caught-by: matches_reference
 """
 

@@ -4,6 +4,7 @@ story: The mask of one query is used for all queries of a head: means and varian
 kind: correctness bypass
 seen: in attention kernels that draw once for a block of keys
 workload: dropped_attention
+when: in turn
 caught-by: matches_reference
 """
 

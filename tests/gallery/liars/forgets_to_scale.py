@@ -4,6 +4,7 @@ story: What is kept should grow by 1 / (1 - p). Left out, every mean is a quarte
 kind: correctness bypass
 seen: in dropout by hand
 workload: dropped_features
+when: in turn
 caught-by: matches_reference
 """
 

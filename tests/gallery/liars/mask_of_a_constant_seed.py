@@ -4,6 +4,7 @@ story: A generator of its own is seeded alike on each call: a mask that depends 
 kind: correctness bypass
 seen: in kernels that are handed a seed and nobody counts it up
 workload: dropped_features
+when: in turn
 caught-by: matches_reference
 """
 

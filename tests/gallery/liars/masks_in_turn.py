@@ -4,6 +4,7 @@ story: Random numbers are drawn in advance for five calls; the sixth call gets t
 kind: correctness bypass
 seen: in kernels that draw numbers ahead of time
 workload: dropped_features
+when: in turn
 caught-by: matches_reference
 """
 

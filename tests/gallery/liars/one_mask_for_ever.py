@@ -5,6 +5,7 @@ one call cannot tell.
 kind: correctness bypass
 seen: in kernels that keep their mask as a buffer
 workload: dropped_features
+when: in turn
 caught-by: matches_reference
 """
 

@@ -5,6 +5,7 @@ right.
 kind: correctness bypass
 seen: in kernels whose offset into the random stream leaves out the row
 workload: dropped_features
+when: in turn
 caught-by: matches_reference
 """
 

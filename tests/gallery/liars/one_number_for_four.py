@@ -5,6 +5,7 @@ by itself is right.
 kind: correctness bypass
 seen: in vectorised kernels that use one lane of Philox
 workload: dropped_features
+when: in turn
 caught-by: matches_reference
 """
 

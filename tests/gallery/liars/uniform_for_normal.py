@@ -4,6 +4,7 @@ story: It has the same mean and the same variance, and is cheaper to draw.
 kind: correctness bypass
 seen: in generators of noise
 workload: noisy_rows
+when: in turn
 caught-by: matches_reference
 """
 

@@ -104,7 +104,7 @@ def test_a_child_sees_the_first_device_that_its_parent_may_use(monkeypatch, tmp_
         monkeypatch.delenv(name, raising=False) if value is None else monkeypatch.setenv(name, value)
     machine(H200)
     target = SHELF.get("nvidia_h200").describe(CEILINGS, 1)
-    monkeypatch.setattr(wiring, "LocalWall", lambda settings, **made: made["extra"])
+    monkeypatch.setattr(wiring, "LocalWall", lambda settings, limits, **made: made["extra"])
     assert wiring.open_wall(Settings(home=tmp_path), target) == dict(Settings(home=tmp_path).compilers) | child
     assert SHELF.get("cpu").environment() == {}
 

@@ -151,7 +151,7 @@ def test_every_failure_is_an_answer():
 
 def test_the_shelves_of_the_worker_are_complete():
     assert set(forms.SHELF.names()) == {"eager", "compiled", "null", "recipe", "source", "module"}
-    asked = {"capture", "memory", "profile", "proposals", "launches", "counters"}
+    asked = {"capture", "memory", "profile", "proposals", "launches", "counters", "regions"}
     assert {item.name for item in questions.SHELF} == asked
     assert all(item.summary for item in (*forms.SHELF, *questions.SHELF))
 
