@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import replace
@@ -43,6 +44,7 @@ from strop.records.measurement import Conditions
 from strop.records.profile import KernelProfile, Profile
 from strop.records.target import Target
 from strop.records.workload import Workload
+from strop.targets._devices import on_host
 from strop.wire.messages import AskProfile, AskProposals, ChildRole, ProfileReply, ProposalsReply
 
 PROFILED_CALLS = 5
@@ -111,6 +113,9 @@ class LocalStations:
 
     def new_court(self) -> Court:
         """A court of its own: fresh processes, fresh secrets."""
+        if not on_host(self.target.device):
+            # Answers of an earlier court may hang in cycles, such as those of an error and its traceback.
+            gc.collect()
         return Court(
             wall=self.wall,
             workload=self.workload,
