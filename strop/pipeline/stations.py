@@ -113,7 +113,7 @@ class LocalStations:
 
     def new_court(self) -> Court:
         """A court of its own: fresh processes, fresh secrets."""
-        if not on_host(self.target.device):
+        if not on_host(self.workload.device):
             # Answers of an earlier court may hang in cycles, such as those of an error and its traceback.
             gc.collect()
         return Court(
