@@ -19,7 +19,7 @@ from strop.checks import SHELF
 from strop.pipeline.court import Timeouts
 from tests.gallery.bench import QUICK, TIGHT, open_bench
 from tests.gallery.cards import cards
-from tests.gallery.verdicts import ANY_SCOPE, THE_CLOCK, assert_caught, assert_passed
+from tests.gallery.verdicts import ANY_SCOPE, BY_TIME, THE_CLOCK, assert_caught, assert_passed
 
 ROOT = Path(__file__).parents[2]
 LATE_DEVICE = Path(__file__).with_name("late_device.py")
@@ -155,7 +155,7 @@ def test_a_head_says_what_a_reader_needs(card):
     wanted = {"story", "workload", "outcome"} | ({"kind", "seen", "caught-by"} if card in LIARS else {"rejected-by"})
     assert wanted <= set(card.fields)
     assert len(card["story"]) > 20
-    assert card.get("caught-by") in {"", THE_CLOCK, *(check.name for check in SHELF if not check.only_notes)}
+    assert card.get("caught-by") in {"", *BY_TIME, *(check.name for check in SHELF if not check.only_notes)}
     assert card.get("scope") in {"", "finite_inputs", ANY_SCOPE}
     assert card.get("timed") in {"", "yes"}
     # Nothing is said to have been seen on the host that is not tried there.

@@ -5,7 +5,7 @@ cannot be mixed, a harness that draws four of them once and lends these in turn 
 kind: caching
 seen: found by reading this referee, whose clock drew inputs with a fixed meaning four times in all
 workload: choleskies
-caught-by: the clock
+caught-by: no gain
 timed: yes
 """
 
