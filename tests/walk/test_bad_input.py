@@ -169,11 +169,25 @@ def test_one_random_number_is_too_little_and_is_code_3_before_anything_is_built(
     done = place.strop(command, "work.py", *words, "--json")
     assert done.code == 3, done.out + done.err
     because = done.json["because"]
-    assert "--mode eval" in because, because
+    assert "would pass" in because and "--mode eval" in because
     if command == "optimize":
         assert done.json["stopped"] == "inconclusive" and done.json["baselines_ns"] == {}
     else:
         assert not place.ledger.exists()
+
+
+@pytest.mark.slow
+def test_random_numbers_in_plenty_are_judged_by_their_distribution(place):
+    place.write("work.py", RANDOM)
+    place.write("new.py", RANDOM.replace("class Model(", "class ModelNew("))
+    done = place.strop("verify", "work.py", "new.py", "--json")
+    assert (done.code, done.json["verdict"]) == (0, "passed"), done.out + done.err
+    assert done.json["scope"]["by_distribution"] is True
+    place.write(
+        "new.py", RANDOM.replace("class Model(", "class ModelNew(").replace("training=self.training", "training=False")
+    )
+    done = place.strop("verify", "work.py", "new.py", "--json")
+    assert (done.code, done.json["failed_check"]) == (1, "matches_reference"), done.out + done.err
 
 
 @pytest.mark.slow
