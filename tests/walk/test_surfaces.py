@@ -27,6 +27,7 @@ def place(place):
     return place
 
 
+@pytest.mark.slow
 def test_what_a_recipe_replaces_is_judged_alone_as_well(place):
     done = place.strop("verify", "work.py", "avg_pool_as_conv", "--json")
     assert (done.code, done.json["verdict"]) == (0, "passed"), done.err

@@ -109,7 +109,8 @@ def test_what_a_compiler_keeps_lies_with_the_child(tmp_path):
             pass
         with wall.child(ChildRole.CANDIDATE) as child:
             run_in(child, tmp_path, KEPT)
-            assert child.log_tail().split() == ["True", "True", "<end>"]
+            # Before that, torch may regret that there is a CUDA toolkit and no device.
+            assert child.log_tail().split()[-3:] == ["True", "True", "<end>"]
 
 
 def test_each_child_carries_its_own_token(nursed, tmp_path):
